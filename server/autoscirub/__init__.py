@@ -1,0 +1,1 @@
+"""autoscirub: decides whether a coding agent's work is done, from evidence."""

@@ -1,0 +1,111 @@
+"""Every error this package raises on purpose, in one tree.
+
+::
+
+    AutoscirubError
+    ├── StateError              the state directory, its files or the configuration
+    │   ├── ConfigError         autoscirub.toml, [tool.autoscirub], config.yaml, an environment variable
+    │   ├── CorruptError        a state file that cannot be read as what it should be
+    │   ├── NewerVersionError   a state file written by a newer version of this package
+    │   ├── BusyError           another process holds the state directory
+    │   └── HistoryError        history.bundle or the repository behind it
+    ├── CheckError              something a check needs, or a check itself
+    │   ├── ExpressionRefused   an expression outside the restricted grammar or its limits
+    │   ├── NotEvaluable        an allowed expression that has no value on these results
+    │   ├── ResultsError        a results file that cannot be read
+    │   ├── PathRefused         an artifact path that leaves the project, or is no path
+    │   ├── PredictionsError    a predictions file with faults, all of them listed
+    │   └── TamperedError       a lock and what it locks disagree
+    └── TrustError              something would have to run that was not trusted on this machine
+
+A message is for the one who must act: what was found, where, what was expected, what to do.
+Faces turn these into an exit status; nothing else catches broadly.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "AutoscirubError",
+    "BusyError",
+    "CheckError",
+    "ConfigError",
+    "CorruptError",
+    "ExpressionRefused",
+    "HistoryError",
+    "NewerVersionError",
+    "NotEvaluable",
+    "PathRefused",
+    "PredictionsError",
+    "ResultsError",
+    "StateError",
+    "TamperedError",
+    "TrustError",
+]
+
+
+class AutoscirubError(Exception):
+    """The root: everything raised on purpose. `str(error)` is the whole message, without a trace."""
+
+
+class StateError(AutoscirubError):
+    """Raised when the state directory, a file in it, or the configuration breaks its contract."""
+
+
+class ConfigError(StateError):
+    """Raised when the configuration cannot be used: unknown key, wrong type, two sources that disagree."""
+
+
+class CorruptError(StateError):
+    """Raised when a state file is not what its schema says (bad JSON, a missing field, a wrong type)."""
+
+
+class NewerVersionError(StateError):
+    """Raised when a state file's `schema_version` is newer than this package understands."""
+
+
+class BusyError(StateError):
+    """Raised when another process held the state directory for the whole time we were willing to wait."""
+
+
+class HistoryError(StateError):
+    """Raised when the history cannot be read or written."""
+
+
+class CheckError(AutoscirubError):
+    """Raised when a check, or something a check needs, cannot be used or evaluated."""
+
+
+class ExpressionRefused(CheckError):  # noqa: N818 - "refused" is the word the user meets
+    """Raised when an expression is outside the restricted grammar or its limits.
+
+    Found at freeze. Never depends on the results.
+    """
+
+
+class NotEvaluable(CheckError):  # noqa: N818 - "could not be evaluated" is the phrase the user meets
+    """Raised when an allowed expression has no value on these results: neither a pass nor a refutation."""
+
+
+class ResultsError(CheckError):
+    """Raised when a results file is missing, unreadable, not JSON, or over its limits."""
+
+
+class PathRefused(CheckError):  # noqa: N818
+    """Raised when an artifact path leaves the project, or is no usable path at all."""
+
+
+class PredictionsError(CheckError):
+    """Raised when a predictions file has faults; `faults` and `warnings` list every one of them."""
+
+    def __init__(self, message: str, faults: list[str] | None = None, warnings: list[str] | None = None) -> None:
+        super().__init__(message)
+        self.faults = list(faults or [])
+        self.warnings = list(warnings or [])
+
+
+class TamperedError(CheckError):
+    """Raised when what was locked and what is there disagree; the message names both digests."""
+
+
+class TrustError(AutoscirubError):
+    """Raised when a program named in a project's files would have to run without having been trusted here."""

@@ -1,0 +1,88 @@
+"""The Decision: the one object that everything which shows conclusions renders, and nothing else."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from pydantic import Field
+
+from autoscirub.models.base import Frozen, Sha256, UtcTime
+
+__all__ = ["SIGNS", "Answer", "Asks", "Cost", "DecidedBy", "Decision", "Evidence", "weakest"]
+
+
+class Answer(StrEnum):
+    """The three answers. What cannot be told is never a pass and never a refutation."""
+
+    HOLDS = "holds"
+    DOES_NOT_HOLD = "does_not_hold"
+    COULD_NOT_BE_TOLD = "could_not_be_told"
+
+
+SIGNS: dict[Answer, tuple[str, str]] = {
+    Answer.HOLDS: ("✓", "holds"),
+    Answer.DOES_NOT_HOLD: ("✗", "does not hold"),
+    Answer.COULD_NOT_BE_TOLD: ("?", "could not be told"),
+}
+"""Answer -> (sign, phrase), the same on every surface."""
+
+
+class DecidedBy(StrEnum):
+    """What an answer came from."""
+
+    JUDGE = "judge"
+    TRIAL = "trial"
+    RERUN = "rerun"
+    HOLDOUT = "holdout"
+    CODE = "code"
+
+
+_WEAKEST_FIRST = (DecidedBy.JUDGE, DecidedBy.TRIAL, DecidedBy.RERUN, DecidedBy.HOLDOUT, DecidedBy.CODE)
+
+
+def weakest(sources: list[DecidedBy]) -> DecidedBy:
+    """The weakest of `sources`, in the order judge, trial, rerun, holdout, code; code when there are none."""
+    return next((source for source in _WEAKEST_FIRST if source in sources), DecidedBy.CODE)
+
+
+class Evidence(Frozen):
+    """One thing that an answer rests on."""
+
+    path: str | None = Field(default=None, description="file, relative to the project root")
+    sha256: Sha256 | None = None
+    size: int | None = Field(default=None, description="bytes")
+    key: str | None = Field(default=None, description="the key that was read, such as results.slope")
+    value: Any = Field(default=None, description="the value that was read, in full precision")
+    note: str | None = Field(default=None, description="what the value shows, in words")
+
+
+class Asks(Frozen):
+    """Which ask of how many this answer came from."""
+
+    ask: int
+    of: int
+
+
+class Cost(Frozen):
+    """What an answer cost; a price that nobody knows is null, never 0."""
+
+    usd: float | None = None
+    calls: int = 0
+
+
+class Decision(Frozen):
+    """One conclusion: a question about a subject, its answer, and what the answer rests on."""
+
+    subject: str = Field(description="what was decided about, such as a check id")
+    question: str
+    answer: Answer
+    word: str = Field(description="the source's own word, such as refuted; kept beside the answer")
+    decided_by: DecidedBy = DecidedBy.CODE
+    evidence: list[Evidence] = Field(default_factory=list)
+    open: list[str] = Field(default_factory=list, description="what was not settled; never merged with evidence")
+    parts: list[Decision] = Field(default_factory=list, description="the Decisions that this one is over")
+    inputs_digest: Sha256 | None = Field(default=None, description="digest of everything the answer was reached on")
+    asks: Asks | None = None
+    cost: Cost | None = None
+    at: UtcTime
