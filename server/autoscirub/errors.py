@@ -97,7 +97,9 @@ class PathRefused(CheckError):  # noqa: N818
 class PredictionsError(CheckError):
     """Raised when a predictions file has faults; `faults` and `warnings` list every one of them."""
 
-    def __init__(self, message: str, faults: list[str] | None = None, warnings: list[str] | None = None) -> None:
+    def __init__(
+        self, message: str, faults: list[str] | None = None, warnings: list[str] | None = None
+    ) -> None:
         super().__init__(message)
         self.faults = list(faults or [])
         self.warnings = list(warnings or [])

@@ -1,6 +1,6 @@
 """Floor 0: the models that everything passes around. No I/O."""
 
-from autoscirub.models.base import SCHEMA_VERSION, Frozen, StateModel, now, strict_json
+from autoscirub.models.base import SCHEMA_VERSION, Closed, Frozen, StateModel, now, strict_json
 from autoscirub.models.config import AuditConfig, LimitsConfig, ProjectConfig, RunConfig
 from autoscirub.models.decision import SIGNS, Answer, Asks, Cost, DecidedBy, Decision, Evidence, weakest
 from autoscirub.models.manifest import FileDigest, Instruction, Locks, PredictionsLock, RunManifest, Unfreeze
@@ -16,6 +16,7 @@ __all__ = [
     "AuditConfig",
     "Check",
     "CheckResult",
+    "Closed",
     "Cost",
     "DecidedBy",
     "Decision",

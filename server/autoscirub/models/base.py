@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-__all__ = ["SCHEMA_VERSION", "Frozen", "Sha256", "StateModel", "UtcTime", "now", "strict_json"]
+__all__ = ["SCHEMA_VERSION", "Closed", "Frozen", "Sha256", "StateModel", "UtcTime", "now", "strict_json"]
 
 SCHEMA_VERSION = "1.0"
 """The state format's version; AutoSciRub's published format, which this one extends, says the same."""
@@ -24,7 +24,9 @@ def _utc(text: str) -> str:
     return text
 
 
-UtcTime = Annotated[str, AfterValidator(_utc), Field(description="ISO 8601 with a zone, UTC when we write it")]
+UtcTime = Annotated[
+    str, AfterValidator(_utc), Field(description="ISO 8601 with a zone, UTC when we write it")
+]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$", description="SHA-256, lower-case hex")]
 
 
@@ -34,7 +36,13 @@ def now() -> str:
 
 
 class Frozen(BaseModel):
-    """A value: immutable, compared by content, no unknown fields."""
+    """A value inside a state file: immutable, strict about what is known, unknown fields survive a rewrite."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", strict=True, allow_inf_nan=False)
+
+
+class Closed(BaseModel):
+    """A value that a person writes (configuration, predictions): an unknown key is a typing error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 

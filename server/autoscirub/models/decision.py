@@ -80,9 +80,13 @@ class Decision(Frozen):
     word: str = Field(description="the source's own word, such as refuted; kept beside the answer")
     decided_by: DecidedBy = DecidedBy.CODE
     evidence: list[Evidence] = Field(default_factory=list)
-    open: list[str] = Field(default_factory=list, description="what was not settled; never merged with evidence")
+    open: list[str] = Field(
+        default_factory=list, description="what was not settled; never merged with evidence"
+    )
     parts: list[Decision] = Field(default_factory=list, description="the Decisions that this one is over")
-    inputs_digest: Sha256 | None = Field(default=None, description="digest of everything the answer was reached on")
+    inputs_digest: Sha256 | None = Field(
+        default=None, description="digest of everything the answer was reached on"
+    )
     asks: Asks | None = None
     cost: Cost | None = None
     at: UtcTime

@@ -21,7 +21,7 @@ class FileDigest(Frozen):
     size: int = Field(description="bytes")
 
 
-class Instruction(StateModel):
+class Instruction(Frozen):
     """What the work was asked to do."""
 
     path: str | None = None
@@ -43,7 +43,7 @@ class PredictionsLock(Frozen):
     by: Actor = "command"
 
 
-class Locks(StateModel):
+class Locks(Frozen):
     """What decides and is locked, each once."""
 
     predictions: PredictionsLock | None = None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from autoscirub.models.base import Frozen, Sha256, StateModel, UtcTime
+from autoscirub.models.base import Closed, Sha256, StateModel, UtcTime
 
 __all__ = ["ArtifactCheck", "ArtifactFormat", "Check", "ExprCheck", "Prereg", "PreregLock"]
 
@@ -15,7 +15,7 @@ ArtifactFormat = Literal["png", "jpeg", "svg", "pdf", "csv", "json", "parquet"]
 _Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
 
 
-class _Check(Frozen):
+class _Check(Closed):
     id: _Id
     description: str = ""
 
@@ -39,15 +39,15 @@ Check = ExprCheck | ArtifactCheck
 """A registered check."""
 
 
-class Prereg(BaseModel):
+class Prereg(Closed):
     """`prereg.toml`, once its faults are known to be none."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     hypothesis: str
     predictions: list[str] = Field(default_factory=list)
     analysis_plan: str = ""
-    results_contract: dict[str, str] | None = Field(default=None, description="top-level results key -> its meaning")
+    results_contract: dict[str, str] | None = Field(
+        default=None, description="top-level results key -> its meaning"
+    )
     checks: list[Annotated[Check, Field(discriminator="kind")]] = Field(default_factory=list)
 
 

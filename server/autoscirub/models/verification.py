@@ -26,7 +26,9 @@ class CheckResult(Frozen):
 
     id: str
     kind: Literal["expr", "artifact"]
-    passed: bool | None = Field(description="null: could not be evaluated, which is neither a pass nor a refutation")
+    passed: bool | None = Field(
+        description="null: could not be evaluated, which is neither a pass nor a refutation"
+    )
     value: Any = Field(default=None, description="the expression's value, or the artifact's sha256")
     message: str
     description: str = ""
@@ -57,7 +59,9 @@ class Verification(StateModel):
 
     outcome: Outcome
     headline: str = Field(description="the outcome with its qualifications; the bare word never stands alone")
-    notes: list[str] = Field(default_factory=list, description="said before the outcome, such as a late freeze")
+    notes: list[str] = Field(
+        default_factory=list, description="said before the outcome, such as a late freeze"
+    )
     checks: list[CheckResult]
     judge: JudgeVerdict | None = Field(default=None, description="null: not judged")
     decisions: list[Decision]
