@@ -36,7 +36,7 @@ def now() -> str:
 
 
 class Frozen(BaseModel):
-    """A value inside a state file: immutable, strict about what is known, unknown fields survive a rewrite."""
+    """A value inside a state file: immutable, strict about what is known, unknown fields kept."""
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=True, allow_inf_nan=False)
 
