@@ -1,1 +1,51 @@
-"""autoscirub: decides whether a coding agent's work is done, from evidence."""
+"""autoscirub: decides whether a coding agent's work is done, from evidence.
+
+`import autoscirub` loads nothing heavy; each name below loads its room when it is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from autoscirub.checks import check_artifact, evaluate_expr
+    from autoscirub.models import Answer, Decision, Evidence, Verification
+    from autoscirub.workflow import check, freeze, status, unfreeze, validate, verify
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Answer",
+    "Decision",
+    "Evidence",
+    "Verification",
+    "__version__",
+    "check",
+    "check_artifact",
+    "evaluate_expr",
+    "freeze",
+    "status",
+    "unfreeze",
+    "validate",
+    "verify",
+]
+
+_ROOMS = {
+    **dict.fromkeys(("evaluate_expr", "check_artifact"), "autoscirub.checks"),
+    **dict.fromkeys(("Answer", "Decision", "Evidence", "Verification"), "autoscirub.models"),
+    **dict.fromkeys(("check", "freeze", "status", "unfreeze", "validate", "verify"), "autoscirub.workflow"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOMS:
+        raise AttributeError(f"module 'autoscirub' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_ROOMS[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,81 @@
+"""Where results, notices, errors and bars go."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from autoscirub.models import Decision
+
+__all__ = ["bar", "document", "failure", "json_answer", "notices", "text"]
+
+_BAR_AFTER_SECONDS = 0.7
+
+
+def text(value: str) -> None:
+    """One block of plain text on stdout."""
+    sys.stdout.write(value if value.endswith("\n") else f"{value}\n")
+
+
+def document(value: Any) -> None:
+    """Exactly one JSON document on stdout."""
+    from autoscirub.models import strict_json
+
+    sys.stdout.write(strict_json(value))
+
+
+def json_answer(decisions: Sequence[Decision], *, ok: bool, **more: Any) -> None:
+    """The shape of every `--json` answer but `verify`'s: {ok, decisions[], …}."""
+    document({"ok": ok, "decisions": [decision.model_dump(mode="json") for decision in decisions], **more})
+
+
+def notices(lines: Sequence[str]) -> None:
+    """What happened beside the answer, on stderr."""
+    from autoscirub.report import plain
+
+    for line in lines:
+        sys.stderr.write(f"note: {plain(line)}\n")
+
+
+def failure(kind: str, message: str, status: int, *, as_json: bool, error: Exception | None = None) -> int:
+    """Say what went wrong: on stderr for people, as the one document on stdout with `--json`."""
+    if as_json:
+        faults = {name: getattr(error, name) for name in ("faults", "warnings") if getattr(error, name, None)}
+        document({"ok": False, "decisions": [], "error": {"kind": kind, "message": message, **faults}})
+    else:
+        from autoscirub.report import plain, sign_for_error
+
+        sys.stderr.write(f"{sign_for_error(sys.stderr)} {plain(message, keep_lines=True)}\n")
+    return status
+
+
+@contextlib.contextmanager
+def bar(label: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress callback (done, total) that draws a bar on stderr once the work has taken a moment.
+
+    Nothing is drawn where stderr is no terminal.
+    """
+    if not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
+    started = time.monotonic()
+    with contextlib.ExitStack() as stack:
+        drawn: list[Any] = []
+
+        def advance(done: int, total: int) -> None:
+            if not drawn:
+                if time.monotonic() - started < _BAR_AFTER_SECONDS:
+                    return
+                from rich.console import Console
+                from rich.progress import Progress
+
+                progress = stack.enter_context(Progress(console=Console(stderr=True), transient=True))
+                drawn.extend([progress, progress.add_task(label, total=total)])
+            drawn[0].update(drawn[1], completed=done, total=total)
+
+        yield advance

@@ -1,0 +1,69 @@
+"""Running a command: errors become an exit status, one place for all of them."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+import traceback
+from pathlib import Path
+
+import click
+
+from autoscirub.cli import output
+from autoscirub.cli.app import app
+from autoscirub.errors import AutoscirubError
+
+__all__ = ["EXIT_INTERNAL", "EXIT_REQUEST", "run"]
+
+EXIT_REQUEST = 3
+"""The request was wrong: usage, predictions, lock, configuration, tampering, not trusted, a refusal."""
+EXIT_INTERNAL = 4
+"""An internal error: a trace in a log file, one line on stderr."""
+_EXIT_INTERRUPTED = 130
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command line and return its exit status."""
+    as_json = "--json" in arguments or _format_is_json(arguments)
+    try:
+        status = app(arguments, prog_name="autoscirub", standalone_mode=False)
+        return status if isinstance(status, int) else 0
+    except click.exceptions.NoArgsIsHelpError as error:
+        output.text(error.format_message())
+        return EXIT_REQUEST
+    except click.UsageError as error:
+        context = f"\n{error.ctx.get_usage()}\nTry: {error.ctx.command_path} --help" if error.ctx else ""
+        return output.failure("UsageError", error.format_message() + context, EXIT_REQUEST, as_json=as_json)
+    except click.ClickException as error:
+        return output.failure("UsageError", error.format_message(), EXIT_REQUEST, as_json=as_json)
+    except (click.Abort, KeyboardInterrupt):
+        return output.failure("Interrupted", "interrupted", _EXIT_INTERRUPTED, as_json=as_json)
+    except AutoscirubError as error:
+        return output.failure(type(error).__name__, str(error), EXIT_REQUEST, as_json=as_json, error=error)
+    except BrokenPipeError:
+        # Whoever read our output has enough; do not fail a second time when Python flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:  # noqa: BLE001 - the outermost edge: an error of ours must not look like an answer
+        return _internal(error, as_json=as_json)
+
+
+def _format_is_json(arguments: list[str]) -> bool:
+    return "--format=json" in arguments or any(
+        pair == ("--format", "json") for pair in itertools.pairwise(arguments)
+    )
+
+
+def _internal(error: Exception, *, as_json: bool) -> int:
+    import tempfile
+
+    trace = "".join(traceback.format_exception(error))
+    handle, name = tempfile.mkstemp(prefix="autoscirub-error-", suffix=".log")
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(trace)
+    first_line = f"{error}".splitlines()[0] if str(error) else ""
+    message = (
+        f"an error of ours: {type(error).__name__}: {first_line} (trace in {Path(name)}); please report it"
+    )
+    return output.failure("InternalError", message, EXIT_INTERNAL, as_json=as_json)

@@ -1,0 +1,104 @@
+"""The data files that ship with the package: where they are, and the templates that `init` lays down."""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from autoscirub.errors import StateError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from autoscirub.models.layout import Layout
+
+__all__ = ["Kind", "config_text", "data_dir", "load_layout", "template"]
+
+Kind = Literal["skills", "schemas", "state", "hooks", "examples"]
+
+_TEMPLATES = {
+    "config": "config-template.toml",
+    "prereg": "prereg-template.toml",
+    "gitignore": "gitignore-template",
+}
+
+
+def data_dir(kind: Kind) -> Path:
+    """The folder with the shipped `kind` of data: in an installed package, else in the checkout.
+
+    Raises StateError when neither is there: the installation is broken.
+    """
+    from importlib.resources import files
+
+    installed = Path(str(files("autoscirub"))) / "_data" / kind
+    if installed.is_dir():
+        return installed
+    checkout = Path(__file__).resolve().parents[2]
+    if (checkout / "pyproject.toml").is_file() and (checkout / kind).is_dir():
+        return checkout / kind
+    raise StateError(
+        f"autoscirub is not installed completely: its {kind} folder is neither in {installed} nor in "
+        f"{checkout / kind}; install the package again, from a wheel or an unpacked checkout"
+    )
+
+
+@functools.cache
+def load_layout() -> Layout:
+    """The table of `state/layout.toml`, read once. Raises StateError when it is not what it should be."""
+    import tomllib
+
+    from pydantic import ValidationError
+
+    from autoscirub.models.faults import describe_faults
+    from autoscirub.models.layout import Layout
+
+    path = data_dir("state") / Layout.file_name
+    data = tomllib.loads(_read(path))
+    try:
+        return Layout.model_validate(data)
+    except ValidationError as error:
+        raise StateError(f"{path}: {'; '.join(describe_faults(error, data))}") from None
+
+
+def template(name: Literal["config", "prereg", "gitignore"]) -> str:
+    """The text of a template as it ships. Raises StateError when it is missing."""
+    return _read(data_dir("state") / _TEMPLATES[name])
+
+
+def config_text(
+    *, report: str | None = None, results: str | None = None, command: Sequence[str] | None = None
+) -> str:
+    """A commented `autoscirub.toml` with what `init` found; what it did not find is left commented out.
+
+    `report` and `results` are paths relative to the project root; `command` is program and arguments.
+    """
+    text = template("config")
+    quoted = ", ".join(_toml_string(part) for part in command or ())
+    for line, value, example in (
+        ('report = "{report}"', report and f"report = {_toml_string(report)}", '# report = "report.md"'),
+        (
+            'results = "{results}"',
+            results and f"results = {_toml_string(results)}",
+            '# results = "results.json"',
+        ),
+        ("[run] # {run}", command and "[run]", "# [run]"),
+        ('command = ["{command}"]', command and f"command = [{quoted}]", '# command = ["python", "run.py"]'),
+    ):
+        text = text.replace(f"\n{line}\n", f"\n{value or example}\n")
+    return text
+
+
+def _toml_string(text: str) -> str:
+    # A JSON string is a TOML basic string, but for DEL, which TOML wants escaped.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as cause:
+        raise StateError(
+            f"{path}: cannot be read: {cause.strerror}; it ships with autoscirub, so install the package again"
+        ) from cause

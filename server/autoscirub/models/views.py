@@ -1,0 +1,116 @@
+"""What a look at a project finds: plain values that workflow and setup make and report shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from autoscirub.models.decision import Decision
+
+__all__ = ["Evaluation", "FileFaults", "NextStep", "Status", "Trust", "Validation"]
+
+
+@dataclass(frozen=True)
+class FileFaults:
+    """One file: the schema it was held against (None: it has none), and its faults."""
+
+    path: str
+    schema: str | None
+    faults: list[str] = field(default_factory=list)
+    sha256: str | None = None
+    note: str | None = None
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What `validate` found."""
+
+    files: list[FileFaults]
+    decisions: list[Decision]
+
+    @property
+    def ok(self) -> bool:
+        """Whether no file has a fault."""
+        return not any(file.faults for file in self.files)
+
+    def facts(self) -> list[dict[str, Any]]:
+        """The files as plain JSON data."""
+        return [_file_facts(file) for file in self.files]
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """The one thing to do next, and why."""
+
+    command: str
+    why: str
+
+
+@dataclass
+class Status:
+    """What `status` found. Reading it ran nothing and wrote nothing."""
+
+    project: Path
+    project_source: str
+    state_dir: Path
+    state_source: str
+    state_exists: bool
+    config_source: str | None
+    results: str
+    results_exist: bool
+    decisions: list[Decision]
+    next: NextStep
+    faults: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+    files: list[FileFaults] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is at fault. Work that is still to be done is no fault."""
+        return not self.faults
+
+    def facts(self) -> dict[str, Any]:
+        """Everything but the decisions, as plain JSON data."""
+        return {
+            "project": {"path": str(self.project), "source": self.project_source},
+            "state_dir": {
+                "path": str(self.state_dir),
+                "source": self.state_source,
+                "exists": self.state_exists,
+            },
+            "config": self.config_source,
+            "results": {"path": self.results, "exists": self.results_exist},
+            "files": [_file_facts(file) for file in self.files],
+            "faults": self.faults,
+            "notices": self.notices,
+            "next": {"command": self.next.command, "why": self.next.why},
+        }
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """An expression's value as strict JSON can hold it, or why it has none."""
+
+    decision: Decision
+    value: Any
+    message: str
+    status: int
+    """The exit status of `eval`: 0 True or no boolean, 1 False, 2 could not be evaluated."""
+
+
+@dataclass(frozen=True)
+class Trust:
+    """The programs that a project's files name (by key), and whether exactly those may run here."""
+
+    programs: dict[str, list[str]]
+    digest: str | None
+    trusted: bool
+    project: str
+    decision: Decision
+
+
+def _file_facts(file: FileFaults) -> dict[str, Any]:
+    return {"path": file.path, "schema": file.schema, "faults": file.faults, "note": file.note}

@@ -1,0 +1,89 @@
+"""Decisions in a terminal: one sign and one phrase for each answer, on every surface the same."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import IO, TYPE_CHECKING
+
+from autoscirub.models import SIGNS, Answer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from autoscirub.models import Decision, Verification
+
+__all__ = ["plain", "render_decision", "render_list", "render_verification", "sign", "sign_for_error"]
+
+_ASCII_SIGNS = {Answer.HOLDS: "[ok]", Answer.DOES_NOT_HOLD: "[NO]", Answer.COULD_NOT_BE_TOLD: "[??]"}
+_SHOWN_HELD = 30
+"""How many checks that hold are listed one by one; every other check is always listed."""
+
+_ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b.?")
+
+
+def plain(value: str, *, keep_lines: bool = False) -> str:
+    """`value` without anything that a terminal would obey: escapes, controls, and direction overrides."""
+    value = _ESCAPES.sub("", value)
+    kept = "\n" if keep_lines else ""
+    return "".join(
+        character if character in kept or unicodedata.category(character) not in {"Cc", "Cf", "Cs"} else " "
+        for character in value
+    )
+
+
+def sign(answer: Answer, stream: IO[str]) -> str:
+    """The answer's sign; ASCII where the stream cannot hold it (a "?" in its place would be another answer)."""
+    return SIGNS[answer][0] if _holds_signs(stream) else _ASCII_SIGNS[answer]
+
+
+def sign_for_error(stream: IO[str]) -> str:
+    """The sign of an error, ours or the request's: never one of the answers'."""
+    return "!" if _holds_signs(stream) else "[!]"
+
+
+def _holds_signs(stream: IO[str]) -> bool:
+    try:
+        "✓✗·…".encode(stream.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def render_verification(verification: Verification, stream: IO[str]) -> str:
+    """An outcome: what must be said first, the headline, then every check with its reason."""
+    [decision] = verification.decisions
+    lines = [f"{plain(note)}" for note in verification.notes]
+    lines.append(f"{sign(decision.answer, stream)} {plain(verification.headline)}")
+    width = min(28, max((len(check.id) for check in verification.checks), default=0))
+    held = 0
+    for part, check in zip(decision.parts, verification.checks, strict=True):
+        if check.passed:
+            held += 1
+            if held > _SHOWN_HELD:
+                continue
+        lines.append(f"  {sign(part.answer, stream)} {plain(check.id):<{width}}  {plain(check.message)}")
+        if check.passed is not True and check.description:
+            lines.append(f"    {'':<{width}}  {plain(check.description)}")
+    if held > _SHOWN_HELD:
+        lines.append(f"  and {held - _SHOWN_HELD} more that hold; all of them are in verification.json")
+    return "\n".join(lines)
+
+
+def render_decision(decision: Decision, stream: IO[str], *, indent: int = 0) -> str:
+    """One Decision: its sign, subject and word, then what is open, then what it rests on."""
+    pad = " " * indent
+    lines = [f"{pad}{sign(decision.answer, stream)} {plain(decision.subject)}: {_words(decision)}"]
+    lines += [f"{pad}  {plain(entry)}" for entry in decision.open]
+    lines += [f"{pad}  {plain(entry.note)}" for entry in decision.evidence if entry.note]
+    return "\n".join(lines)
+
+
+def _words(decision: Decision) -> str:
+    phrase = SIGNS[decision.answer][1]
+    return phrase if decision.word == phrase else f"{phrase} ({plain(decision.word)})"
+
+
+def render_list(title: str, entries: Sequence[str]) -> str:
+    """A short titled list; nothing when it is empty."""
+    return "\n".join([title, *(f"  {plain(entry)}" for entry in entries)]) if entries else ""

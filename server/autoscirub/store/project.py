@@ -1,0 +1,162 @@
+"""A project that has been opened: its place, its configuration, its state directory and its history."""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from autoscirub.errors import CorruptError
+from autoscirub.models import RunManifest, now
+from autoscirub.store.files import read_regular, sha256_bytes, sha256_file
+from autoscirub.store.history import History
+from autoscirub.store.project_git import project_head
+from autoscirub.store.resolve import Location, resolve
+from autoscirub.store.state import StateStore, decode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from autoscirub.models import ProjectConfig
+
+__all__ = ["Project", "Session", "open_project"]
+
+_MANIFEST = RunManifest.file_name
+
+
+@dataclass(frozen=True)
+class Project:
+    """Where everything is. Opening one creates nothing and locks nothing."""
+
+    location: Location
+    state: StateStore
+
+    @property
+    def root(self) -> Path:
+        """The project's folder, absolute."""
+        return self.location.project
+
+    @property
+    def config(self) -> ProjectConfig:
+        """The configuration, with defaults filled in."""
+        return self.location.config.values
+
+    def read(self, name: str, *, limit: int) -> bytes | None:
+        """A file of the project (not of the state directory); None when it is not there."""
+        return read_regular(self.root / name, limit=limit, within=self.root)
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Session]:
+        """Look, and write nothing anywhere: the history comes from a temporary copy of the bundle."""
+        with contextlib.ExitStack() as stack:
+            history = History.open_for_reading(self.state.root, self.root) if self.state.exists() else None
+            if history is not None:
+                stack.enter_context(history)
+            session = Session(self, history, self.state.read(RunManifest) or RunManifest())
+            session.notices += history.notices if history else []
+            session.check_manifest()
+            yield session
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[Session]:
+        """Hold the state directory's lock, with the working history open for writing."""
+        with self.state.writing():
+            manifest = self.state.read(RunManifest)
+            history = History.open_for_writing(
+                self.state.root, manifest.history_id if manifest else None, self.root
+            )
+            with history:
+                session = Session(self, history, manifest or RunManifest())
+                session.notices += [*self.state.notices, *history.notices]
+                if manifest is None:
+                    session.restore_manifest()
+                else:
+                    session.check_manifest()
+                if session.manifest.history_id is None:
+                    session.manifest.history_id = history.id or uuid.uuid4().hex
+                    session.manifest.created_at = session.manifest.created_at or now()
+                yield session
+
+
+@dataclass
+class Session:
+    """A project while it is being read or written."""
+
+    project: Project
+    history: History | None
+    manifest: RunManifest
+    notices: list[str] = field(default_factory=list)
+
+    def kept_manifest(self) -> RunManifest | None:
+        """The manifest that the history's newest commit holds; None when it holds none that can be read."""
+        if self.history is None or self.history.head is None:
+            return None
+        data = self.history.read(self.history.head, f"state/{_MANIFEST}")
+        try:
+            return decode(data, RunManifest, _MANIFEST) if data is not None else None
+        except CorruptError:
+            return None
+
+    def restore_manifest(self) -> None:
+        """Take the manifest from the history, where the file is gone or could not be read."""
+        kept = self.kept_manifest()
+        if kept is not None:
+            self.manifest = kept
+            self.notices.append(f"{_MANIFEST}: was gone or could not be read; restored from the history")
+
+    def check_manifest(self) -> None:
+        """Note a manifest that the history does not know as it is."""
+        if self.history is None or self.history.head is None:
+            return
+        kept = self.history.read(self.history.head, f"state/{_MANIFEST}")
+        found = self.project.state.read_bytes(_MANIFEST)
+        if kept is not None and found is not None and kept != found:
+            self.notices.append(
+                f"{_MANIFEST}: is not as the history has it: it was edited, or a write was interrupted"
+            )
+
+    def record(self, event: str, *, at: str, facts: dict[str, Any], judged: Iterable[str] = ()) -> str:
+        """Write the manifest, commit the state and the judged files, and export the history.
+
+        `judged` are paths from the project root; those over the bounds of `[audit]` are listed with their
+        digest and not kept. Returns the commit's id.
+        """
+        if self.history is None:
+            raise RuntimeError("a session that only reads cannot record")
+        state = self.project.state
+        state.write(self.manifest)
+        files: dict[str, bytes | Path] = {f"state/{name}": state.root / name for name in state.files()}
+        listed = self._keep(judged, files)
+        facts = {**facts, "files": listed, "project_git": dict(project_head(self.project.root))}
+        oid = self.history.commit(event, files, facts=facts, at=at)
+        self.history.export()
+        return oid
+
+    def _keep(self, judged: Iterable[str], files: dict[str, bytes | Path]) -> list[dict[str, Any]]:
+        bounds = self.project.config.audit
+        left = bounds.keep_round
+        listed: list[dict[str, Any]] = []
+        for path in sorted(set(judged)):
+            target = self.project.root / path
+            if target.is_symlink() or not target.is_file():
+                continue
+            size = target.stat().st_size
+            if size > min(bounds.keep_file, left):
+                listed.append({"path": path, "sha256": sha256_file(target), "size": size, "kept": False})
+                continue
+            # Read once, so that what is kept and what is listed are the same bytes.
+            data = target.read_bytes()
+            files[f"project/{path}"] = data
+            listed.append({"path": path, "sha256": sha256_bytes(data), "size": len(data), "kept": True})
+            left -= len(data)
+        return listed
+
+
+def open_project(project: str | Path | None = None, state_dir: str | Path | None = None) -> Project:
+    """Find a project and its state directory. Raises ConfigError and StateError; creates nothing."""
+    location = resolve(project, state_dir)
+    return Project(
+        location, StateStore(location.state_dir, lock_seconds=location.config.values.limits.lock_seconds)
+    )

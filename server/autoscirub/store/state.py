@@ -1,0 +1,225 @@
+"""The state directory: reading, and atomic, locked, validated writing."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from autoscirub.errors import CorruptError, NewerVersionError, StateError
+from autoscirub.models import SCHEMA_VERSION, StateModel, now, strict_json
+from autoscirub.store.files import TEMPORARY_PREFIX, read_regular, write_atomic
+from autoscirub.store.locks import state_lock
+from autoscirub.store.strictjson import JsonFault, line_of, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+__all__ = ["CORRUPT_MARK", "StateStore", "model_faults"]
+
+CORRUPT_MARK = ".corrupt-"
+_LIMIT = 256 * 1024 * 1024
+_NOT_COMMITTED = ("jobs", "logs")
+
+Model = TypeVar("Model", bound=StateModel)
+
+
+class StateStore:
+    """One state directory.
+
+    Reading takes no lock and writes nothing. Writing happens inside `writing()`, which holds the lock;
+    there, a file that cannot be read is moved aside and reported in `notices`, never overwritten.
+    """
+
+    def __init__(self, root: Path, *, lock_seconds: float = 60) -> None:
+        self.root = root
+        self.notices: list[str] = []
+        self._lock_seconds = lock_seconds
+        self._held = False
+
+    def exists(self) -> bool:
+        """Whether there is a state directory yet."""
+        return self.root.is_dir()
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[StateStore]:
+        """Make the directory if need be and hold its lock. Raises BusyError and StateError."""
+        if self._held:  # a step within a step: the lock is ours already
+            yield self
+            return
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+        except OSError as cause:
+            raise StateError(
+                f"{self.root}: cannot be made: {cause.strerror}; make its parent writable, or name another "
+                "state directory with --state-dir or AUTOSCIRUB_STATE_DIR"
+            ) from cause
+        with state_lock(self.root, seconds=self._lock_seconds, notices=self.notices):
+            self._held = True
+            try:
+                yield self
+            finally:
+                self._held = False
+
+    def read_bytes(self, name: str) -> bytes | None:
+        """A file's bytes; None when it is not there. Raises StateError for anything but a regular file."""
+        return read_regular(self.root / name, limit=_LIMIT, within=self.root)
+
+    def read(self, model: type[Model], name: str | None = None) -> Model | None:
+        """The file `name` (default: the model's own name) as its model; None when it is not there.
+
+        Raises NewerVersionError before anything else is looked at, and CorruptError, except inside
+        `writing()`, where a corrupt file is moved aside, reported, and read as not there.
+        """
+        name = name or model.file_name
+        data = self.read_bytes(name)
+        if data is None:
+            return None
+        try:
+            return decode(data, model, name)
+        except CorruptError as error:
+            if not self._held:
+                raise
+            aside = self.move_aside(name)
+            self.notices.append(f"{error}; moved aside to {aside}")
+            return None
+
+    def write(self, value: StateModel, name: str | None = None) -> None:
+        """Write a model to its file, atomically. Only inside `writing()`."""
+        self.write_bytes(name or value.file_name, strict_json(value).encode("utf-8"))
+
+    def write_bytes(self, name: str, data: bytes) -> None:
+        """Write bytes to a file, atomically. Only inside `writing()`."""
+        self._require_lock(name)
+        write_atomic(self.root / name, data)
+
+    def update(self, model: type[Model], change: Callable[[Model], Model], name: str | None = None) -> Model:
+        """Read, change and write back under one lock, so that no other write is lost."""
+        with self.writing():
+            changed = change(self.read(model, name) or model())
+            self.write(changed, name)
+        return changed
+
+    def append_line(self, name: str, value: BaseModel | dict[str, Any]) -> None:
+        """Add one line to a .jsonl file. A line that a kill cut off stays where it is, on its own line."""
+        with self.writing():
+            kept = self.read_bytes(name) or b""
+            if kept and not kept.endswith(b"\n"):
+                kept += b"\n"
+            self.write_bytes(name, kept + strict_json(value, indent=None).encode("utf-8"))
+
+    def read_lines(self, name: str) -> tuple[list[dict[str, Any]], list[str]]:
+        """The objects of a .jsonl file, and a fault for each line that is none (a cut-off one)."""
+        values: list[dict[str, Any]] = []
+        faults: list[str] = []
+        for number, line in enumerate((self.read_bytes(name) or b"").split(b"\n"), start=1):
+            if not line.strip():
+                continue
+            try:
+                value = parse(line)
+            except JsonFault as fault:
+                faults.append(f"{name}: line {number} {fault.problem}; it is left out, the others are kept")
+                continue
+            if isinstance(value, dict):
+                values.append(value)
+            else:
+                faults.append(
+                    f"{name}: line {number} is {type(value).__name__}, expected an object; it is left out"
+                )
+        return values, faults
+
+    def move_aside(self, name: str) -> str:
+        """Rename a file that cannot be read to `<name>.corrupt-<time>`, and return the new name."""
+        self._require_lock(name)
+        stamp = now().replace(":", "").replace("-", "")
+        aside = f"{name}{CORRUPT_MARK}{stamp}"
+        number = 1
+        while os.path.lexists(self.root / aside):
+            number += 1
+            aside = f"{name}{CORRUPT_MARK}{stamp}-{number}"
+        (self.root / name).rename(self.root / aside)
+        return aside
+
+    def files(self) -> list[str]:
+        """Every regular file that belongs to the record, sorted: no locks, logs, jobs or half-written files."""
+        found: list[str] = []
+        for folder, folders, names in os.walk(self.root):
+            relative = os.path.relpath(folder, self.root)
+            if relative == ".":
+                folders[:] = [name for name in folders if name not in _NOT_COMMITTED]
+            for name in names:
+                path = os.path.normpath(os.path.join(relative, name))  # noqa: PTH118 - pure text, many files
+                if not _passing(name) and stat.S_ISREG((self.root / path).lstat().st_mode):
+                    found.append(path)
+        return sorted(found)
+
+    def _require_lock(self, name: str) -> None:
+        if not self._held:
+            raise StateError(f"{self.root / name}: written without holding the state directory's lock")
+
+
+def _passing(name: str) -> bool:
+    return name.startswith((TEMPORARY_PREFIX, ".lock")) or name == "history.bundle"
+
+
+def decode(data: bytes, model: type[Model], name: str) -> Model:
+    """`data` as `model`. Raises NewerVersionError first, then CorruptError with every fault, path and line."""
+    try:
+        raw = parse(data)
+    except JsonFault as fault:
+        raise CorruptError(f"{name}: {fault}") from None
+    if isinstance(raw, dict):
+        _refuse_newer(raw.get("schema_version", SCHEMA_VERSION), name)
+    faults, value = model_faults(data, model, name)
+    if value is None:
+        raise CorruptError("\n".join(faults))
+    return value
+
+
+def model_faults(data: bytes, model: type[Model], name: str) -> tuple[list[str], Model | None]:
+    """Every way in which `data` (JSON that parses) is not a `model`, each with its JSON path and line."""
+    try:
+        return [], model.model_validate_json(data.removeprefix(b"\xef\xbb\xbf"))
+    except ValidationError as error:
+        text = data.decode("utf-8-sig")
+        return [_fault(name, text, fault) for fault in error.errors(include_url=False)], None
+
+
+def json_path(path: tuple[str | int, ...]) -> str:
+    """A path as people write it: $.criteria[2].priority."""
+    return "$" + "".join(
+        f"[{part}]" if isinstance(part, int) else f".{part}" if re.fullmatch(r"\w+", part) else f"[{part!r}]"
+        for part in path
+    )
+
+
+def _fault(name: str, text: str, fault: Any) -> str:
+    path = tuple(fault["loc"])
+    line = line_of(text, path)
+    place = f" (line {line})" if line else ""
+    message = fault["msg"].removeprefix("Value error, ")
+    shown = "" if fault["type"] in {"missing", "value_error"} else f" {_short(fault['input'])}:"
+    return f"{name}: {json_path(path)}{place}:{shown} {message[:1].lower()}{message[1:]}"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _refuse_newer(version: Any, name: str) -> None:
+    if not isinstance(version, str) or not (match := re.fullmatch(r"(\d{1,6})\.(\d{1,6})", version)):
+        raise CorruptError(
+            f"{name}: $.schema_version: {_short(version)}: expected text such as {SCHEMA_VERSION!r}"
+        )
+    ours = tuple(int(part) for part in SCHEMA_VERSION.split("."))
+    if tuple(int(part) for part in match.groups()) > ours:
+        raise NewerVersionError(
+            f"{name}: schema_version {version} is newer than {SCHEMA_VERSION}, which this autoscirub reads; "
+            "install a newer autoscirub. Nothing was changed"
+        )

@@ -1,0 +1,64 @@
+"""What a project's files would have this machine run, and whether that was allowed here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from autoscirub.errors import TrustError
+from autoscirub.models import now, strict_json
+from autoscirub.store.files import sha256_bytes
+from autoscirub.store.userdata import read_user_json, update_user_json
+
+if TYPE_CHECKING:
+    from autoscirub.models import ProjectConfig
+
+__all__ = ["TrustView", "grant_trust", "is_trusted", "trust_view"]
+
+_FILE = "trust.json"
+
+
+@dataclass(frozen=True)
+class TrustView:
+    """The programs that a project's files name, and the digest over exactly those. No programs, no digest."""
+
+    programs: dict[str, list[str]]
+    digest: str | None
+
+
+def trust_view(config: ProjectConfig) -> TrustView:
+    """Everything in the configuration that names a program, by the key that names it."""
+    programs = {"run.command": list(config.run.command)} if config.run else {}
+    if not programs:
+        return TrustView({}, None)
+    return TrustView(programs, sha256_bytes(strict_json(programs, indent=None).encode()))
+
+
+def is_trusted(view: TrustView) -> bool:
+    """Whether exactly these programs were allowed on this machine."""
+    return view.digest is not None and view.digest in _granted(read_user_json(_FILE))
+
+
+def grant_trust(view: TrustView, digest: str, *, by: str, project: str) -> None:
+    """Allow exactly what has `digest` on this machine.
+
+    Raises TrustError when `digest` is not what would run now, or when there is nowhere to keep it.
+    """
+    if view.digest is None:
+        raise TrustError("trust: the project's files name no program, so there is nothing to allow")
+    if digest != view.digest:
+        raise TrustError(
+            f"trust: --digest {digest} is not what would run, which is {view.digest}; "
+            "look at `autoscirub trust` again before accepting it"
+        )
+
+    def add(data: dict[str, Any]) -> dict[str, Any]:
+        entry = {"at": now(), "by": by, "project": project, "programs": view.programs}
+        return {**data, "granted": {**_granted(data), digest: entry}}
+
+    update_user_json(_FILE, add)
+
+
+def _granted(data: dict[str, Any]) -> dict[str, Any]:
+    granted = data.get("granted")
+    return granted if isinstance(granted, dict) else {}

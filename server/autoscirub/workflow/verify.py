@@ -1,0 +1,224 @@
+"""Verifying the predictions: layer 1, the outcome, and the record of both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from autoscirub.checks import (
+    OUTCOME_ANSWERS,
+    PREDICTIONS_LIMIT,
+    PREDICTIONS_NAME,
+    Predictions,
+    Results,
+    decide_outcome,
+    evaluate_checks,
+    find_results,
+    freeze_note,
+    load_results,
+    read_lock,
+    read_predictions,
+    recorded_freeze,
+    require_frozen,
+)
+from autoscirub.errors import ResultsError
+from autoscirub.models import (
+    CheckResult,
+    Decision,
+    Digests,
+    Evidence,
+    Outcome,
+    PredictionsLock,
+    Verification,
+    now,
+    weakest,
+)
+from autoscirub.store import Project, ignored_paths, open_project
+from autoscirub.workflow.freeze import earlier_results
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from autoscirub.store import Session
+
+__all__ = ["Verified", "verify", "verify_predictions"]
+
+NOT_JUDGED = "not judged"
+NOT_RERUN = "not rerun"
+
+
+@dataclass
+class Verified:
+    """An outcome with everything that must be said beside it."""
+
+    verification: Verification
+    notices: list[str] = field(default_factory=list)
+
+
+def verify(
+    project: str | Path | None = None,
+    *,
+    state_dir: str | Path | None = None,
+    read_only: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Verified:
+    """Hold the frozen predictions against the results and the files, and record the outcome.
+
+    The lock is checked before and after, whether or not anything failed in between. Raises
+    PredictionsError when nothing is frozen and TamperedError when anything that was frozen changed.
+    With `read_only` nothing is written.
+    """
+    opened = open_project(project, state_dir)
+    if read_only:
+        with opened.reading() as session:
+            return verify_predictions(opened, session, progress=progress)
+    with opened.reading() as session:  # refuse without making a state directory
+        _require_frozen(opened, session)
+    with opened.writing() as session:
+        verified = verify_predictions(opened, session, progress=progress)
+        record_verification(opened, session, verified.verification)
+        return verified
+
+
+def verify_predictions(
+    opened: Project, session: Session, *, progress: Callable[[int, int], None] | None = None
+) -> Verified:
+    """The outcome of the frozen predictions, recorded nowhere."""
+    lock, data = _require_frozen(opened, session)
+    try:
+        predictions = read_predictions(data)
+        verification = _evaluate(opened, session, predictions, lock, progress)
+    finally:
+        _require_frozen(opened, session)
+    return Verified(verification, session.notices)
+
+
+def record_verification(opened: Project, session: Session, verification: Verification) -> None:
+    """Write `verification.json` and commit it with what it was reached on."""
+    opened.state.write(verification)
+    facts = {
+        "outcome": verification.outcome.value,
+        "headline": verification.headline,
+        "digests": verification.digests.model_dump(mode="json"),
+    }
+    judged = [PREDICTIONS_NAME, *verification.digests.artifacts]
+    if verification.digests.results:
+        judged.append(find_results(opened.root, opened.config.results))
+    session.record("verify", at=verification.at, facts=facts, judged=judged)
+
+
+def _require_frozen(opened: Project, session: Session) -> tuple[PredictionsLock, bytes]:
+    data = opened.read(PREDICTIONS_NAME, limit=PREDICTIONS_LIMIT)
+    lock = require_frozen(
+        data, read_lock(opened), session.manifest.locks.predictions, recorded_freeze(session.history)
+    )
+    return lock, data or b""
+
+
+def _evaluate(
+    opened: Project,
+    session: Session,
+    predictions: Predictions,
+    lock: PredictionsLock,
+    progress: Callable[[int, int], None] | None,
+) -> Verification:
+    at = now()
+    results = _results(opened)
+    evaluated = evaluate_checks(
+        predictions,
+        results,
+        opened.root,
+        at=at,
+        ignored=lambda paths: ignored_paths(opened.root, paths),
+        progress=progress,
+    )
+    outcome, why = decide_outcome(evaluated.results)
+    note = freeze_note(lock, earlier_results(session))
+    late = not note.startswith("no results file")
+    digests = _digests(predictions, results, evaluated.results)
+    headline = " · ".join(
+        [
+            f"{outcome}: {_tally(outcome, why, evaluated.results)}",
+            *([] if late else [note]),
+            NOT_JUDGED,
+            NOT_RERUN,
+        ]
+    )
+    unsettled = [f"{check.id}: {check.message}" for check in evaluated.results if check.passed is not True]
+    decision = Decision(
+        subject="predictions",
+        question=predictions.prereg.hypothesis,
+        answer=OUTCOME_ANSWERS[outcome],
+        word=outcome.value,
+        decided_by=weakest([part.decided_by for part in evaluated.decisions]),
+        evidence=_evidence(predictions, results, note),
+        open=[*(unsettled if outcome is Outcome.FAILED else []), NOT_JUDGED, NOT_RERUN, *session.notices],
+        parts=evaluated.decisions,
+        inputs_digest=_inputs_digest(digests),
+        at=at,
+    )
+    return Verification(
+        outcome=outcome,
+        headline=headline,
+        notes=[*([note] if late else []), *_unfreeze_notes(session), *session.notices],
+        checks=evaluated.results,
+        decisions=[decision],
+        digests=digests,
+        frozen_at=lock.frozen_at,
+        at=at,
+    )
+
+
+def _results(opened: Project) -> Results | ResultsError:
+    path = find_results(opened.root, opened.config.results)
+    try:
+        return load_results(opened.root, path, limit=opened.config.limits.results_bytes)
+    except ResultsError as error:
+        return error
+
+
+def _tally(outcome: Outcome, why: str, checks: list[CheckResult]) -> str:
+    held = f"{sum(check.passed is True and check.kind == 'expr' for check in checks)} of "
+    held += f"{sum(check.kind == 'expr' for check in checks)} predictions held"
+    artifacts = [check for check in checks if check.kind == "artifact"]
+    if artifacts:
+        held += (
+            f" · {sum(check.passed is True for check in artifacts)} of {len(artifacts)} artifacts are there"
+        )
+    return f"{why} · {held}" if outcome is Outcome.FAILED else held
+
+
+def _unfreeze_notes(session: Session) -> list[str]:
+    return [
+        f"the freeze of {entry.frozen_at} was taken off at {entry.at} (by {entry.by}): {entry.reason}; "
+        + ("results existed by then" if entry.results_existed else "no results file was there by then")
+        for entry in session.manifest.unfreezes
+    ]
+
+
+def _digests(predictions: Predictions, results: Results | ResultsError, checks: list[CheckResult]) -> Digests:
+    return Digests(
+        prereg=predictions.sha256,
+        results=None if isinstance(results, ResultsError) else results.sha256,
+        artifacts={
+            evidence.path: evidence.sha256
+            for check in checks
+            if check.kind == "artifact"
+            for evidence in check.evidence
+            if evidence.path and evidence.sha256
+        },
+    )
+
+
+def _inputs_digest(digests: Digests) -> str:
+    from autoscirub.store import sha256_bytes
+
+    return sha256_bytes(digests.model_dump_json().encode())
+
+
+def _evidence(predictions: Predictions, results: Results | ResultsError, note: str) -> list[Evidence]:
+    found = [Evidence(path=predictions.name, sha256=predictions.sha256, note=note)]
+    if not isinstance(results, ResultsError):
+        found.append(Evidence(path=results.path, sha256=results.sha256, size=results.size))
+    return found
