@@ -15,7 +15,6 @@ __all__ = ["app"]
 app = typer.Typer(
     name="autoscirub",
     help="Decides whether a coding agent's research is done: predictions fixed beforehand, checks that code decides.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",

@@ -8,37 +8,31 @@ import sys
 import traceback
 from pathlib import Path
 
-import click
+from typer.exceptions import Abort, TyperException
 
 from autoscirub.cli import output
 from autoscirub.cli.app import app
 from autoscirub.errors import AutoscirubError
 
-__all__ = ["EXIT_INTERNAL", "EXIT_REQUEST", "run"]
+__all__ = ["EXIT_INTERNAL", "EXIT_INTERRUPTED", "EXIT_REQUEST", "run"]
 
 EXIT_REQUEST = 3
 """The request was wrong: usage, predictions, lock, configuration, tampering, not trusted, a refusal."""
 EXIT_INTERNAL = 4
 """An internal error: a trace in a log file, one line on stderr."""
-_EXIT_INTERRUPTED = 130
+EXIT_INTERRUPTED = 130
 
 
 def run(arguments: list[str]) -> int:
     """Run one command line and return its exit status."""
     as_json = "--json" in arguments or _format_is_json(arguments)
     try:
-        status = app(arguments, prog_name="autoscirub", standalone_mode=False)
+        status = app(arguments or ["--help"], prog_name="autoscirub", standalone_mode=False)
         return status if isinstance(status, int) else 0
-    except click.exceptions.NoArgsIsHelpError as error:
-        output.text(error.format_message())
-        return EXIT_REQUEST
-    except click.UsageError as error:
-        context = f"\n{error.ctx.get_usage()}\nTry: {error.ctx.command_path} --help" if error.ctx else ""
-        return output.failure("UsageError", error.format_message() + context, EXIT_REQUEST, as_json=as_json)
-    except click.ClickException as error:
-        return output.failure("UsageError", error.format_message(), EXIT_REQUEST, as_json=as_json)
-    except (click.Abort, KeyboardInterrupt):
-        return output.failure("Interrupted", "interrupted", _EXIT_INTERRUPTED, as_json=as_json)
+    except TyperException as error:
+        return output.failure("UsageError", _usage(error), EXIT_REQUEST, as_json=as_json)
+    except (Abort, KeyboardInterrupt):
+        return output.failure("Interrupted", "interrupted; nothing more was done", EXIT_INTERRUPTED, as_json=as_json)
     except AutoscirubError as error:
         return output.failure(type(error).__name__, str(error), EXIT_REQUEST, as_json=as_json, error=error)
     except BrokenPipeError:
@@ -47,6 +41,12 @@ def run(arguments: list[str]) -> int:
         return 0
     except Exception as error:  # noqa: BLE001 - the outermost edge: an error of ours must not look like an answer
         return _internal(error, as_json=as_json)
+
+
+def _usage(error: TyperException) -> str:
+    context = getattr(error, "ctx", None)
+    where = context.command_path if context is not None else "autoscirub"
+    return f"{error.format_message()} See: {where} --help"
 
 
 def _format_is_json(arguments: list[str]) -> bool:

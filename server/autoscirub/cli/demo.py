@@ -1,0 +1,84 @@
+"""`demo`: the main job on the two shipped projects, told in plain words."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from autoscirub.data import data_dir
+from autoscirub.errors import ConfigError
+from autoscirub.models import Outcome
+from autoscirub.report import render_decision, render_verification
+from autoscirub.workflow import freeze, verify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["run_demo"]
+
+_RUN_SECONDS = 120
+
+
+def run_demo(to: Path | None, *, say: Callable[[str], None] | None, steps: list[dict[str, Any]]) -> None:
+    """Freeze, run and verify the two examples in a fresh copy under `to`.
+
+    Each step is said (`say` is None with `--json`) and appended to `steps`. Raises ConfigError when `to`
+    is not empty, and RuntimeError when an outcome is not what the data must give.
+    """
+    tell = say or (lambda _text: None)
+    folder = _folder(to)
+    tell(f"Two real projects, copied to {folder}\n")
+    tell("1. The Nile at Aswan, 1871–1970. The question: did its flow drop, when, and by how much?")
+    _through(folder, "nile", Outcome.VERIFIED, tell, steps)
+    tell("\n2. Sunspots, 1700–2008. The claim: the cycle is a clock that keeps eleven years, give or take 1.5.")
+    _through(folder, "sunspots", Outcome.REFUTED, tell, steps)
+    tell("\nRefuted is a result, not a breakdown: the work is sound, and the data say that the claim is wrong.")
+    tell(
+        "\nWhat each outcome rested on is kept in .autoscirub/ there. Try to change it afterwards:\n"
+        f"  $ cd {folder / 'nile'}\n"
+        "  $ autoscirub status\n"
+        "  $ echo >> prereg.toml && autoscirub verify --no-judge    # exit status 3: it names both digests\n"
+        "Then in a project of yours:\n"
+        "  $ cd my-project && autoscirub init"
+    )
+
+
+def _folder(to: Path | None) -> Path:
+    if to is None:
+        return Path(tempfile.mkdtemp(prefix="autoscirub-demo-"))
+    if to.exists() and (not to.is_dir() or any(to.iterdir())):
+        raise ConfigError(f"--to {to}: is there and not empty; name a new folder")
+    to.mkdir(parents=True, exist_ok=True)
+    return to.resolve()
+
+
+def _through(
+    folder: Path, name: str, expected: Outcome, tell: Callable[[str], None], steps: list[dict[str, Any]]
+) -> None:
+    project = folder / name
+    shutil.copytree(
+        data_dir("examples") / name, project, ignore=shutil.ignore_patterns("results", "__pycache__", ".autoscirub")
+    )
+    tell("   Its predictions are written in prereg.toml. Freeze them, before there is any result:")
+    tell("   $ autoscirub freeze")
+    frozen = freeze(project)
+    tell(_indented("\n".join(render_decision(decision, sys.stdout) for decision in frozen.decisions)))
+    steps.append({"project": name, "step": "freeze", "sha256": frozen.lock.sha256 if frozen.lock else None})
+    tell("   Run the project's own code, which reads data/ and writes results/:")
+    tell("   $ python run.py")
+    subprocess.run([sys.executable, "run.py"], cwd=project, check=True, timeout=_RUN_SECONDS, stdin=subprocess.DEVNULL)
+    tell("   Hold the results against what was predicted:")
+    tell("   $ autoscirub verify --no-judge")
+    verification = verify(project).verification
+    tell(_indented(render_verification(verification, sys.stdout)))
+    steps.append({"project": name, "step": "verify", "outcome": verification.outcome, "headline": verification.headline})
+    if verification.outcome is not expected:
+        raise RuntimeError(f"the {name} example came out {verification.outcome}, not {expected}")
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"     {line}" for line in text.splitlines())
