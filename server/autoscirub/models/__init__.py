@@ -1,4 +1,12 @@
-"""Floor 0: the models that everything passes around. No I/O."""
+"""Floor 0: the models that everything passes around. No I/O.
+
+The models of criteria and rounds load when they are first used: building them takes longer than a command
+that needs none of them should wait.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from autoscirub.models.base import SCHEMA_VERSION, Closed, Frozen, StateModel, now, strict_json
 from autoscirub.models.config import AuditConfig, LimitsConfig, ProjectConfig, RunConfig
@@ -7,6 +15,35 @@ from autoscirub.models.manifest import FileDigest, Instruction, Locks, Predictio
 from autoscirub.models.prereg import ArtifactCheck, Check, ExprCheck, Prereg, PreregLock
 from autoscirub.models.verification import CheckResult, Digests, JudgeVerdict, Outcome, Verification
 
+if TYPE_CHECKING:
+    from autoscirub.models.faults import describe_faults, owner
+    from autoscirub.models.layout import Layout, LayoutEntry
+    from autoscirub.models.report import CriterionResult, CriterionStatus, ReportSummary, VerificationReport
+    from autoscirub.models.rounds import (
+        Change,
+        ChangeSummary,
+        Event,
+        Infeasible,
+        RevisionPlan,
+        RevisionTarget,
+    )
+    from autoscirub.models.rubric import (
+        Criterion,
+        ExecutableRubric,
+        ExpectedArtifact,
+        Goal,
+        Priority,
+        Provenance,
+        RubricArtifact,
+        RubricCheck,
+        RubricExpr,
+        RubricJudge,
+        RubricNumbers,
+        RubricRerun,
+        RubricScore,
+        ScopeChange,
+    )
+
 __all__ = [
     "SCHEMA_VERSION",
     "SIGNS",
@@ -14,32 +51,104 @@ __all__ = [
     "ArtifactCheck",
     "Asks",
     "AuditConfig",
+    "Change",
+    "ChangeSummary",
     "Check",
     "CheckResult",
     "Closed",
     "Cost",
+    "Criterion",
+    "CriterionResult",
+    "CriterionStatus",
     "DecidedBy",
     "Decision",
     "Digests",
+    "Event",
     "Evidence",
+    "ExecutableRubric",
+    "ExpectedArtifact",
     "ExprCheck",
     "FileDigest",
     "Frozen",
+    "Goal",
+    "Infeasible",
     "Instruction",
     "JudgeVerdict",
+    "Layout",
+    "LayoutEntry",
     "LimitsConfig",
     "Locks",
     "Outcome",
     "PredictionsLock",
     "Prereg",
     "PreregLock",
+    "Priority",
     "ProjectConfig",
+    "Provenance",
+    "ReportSummary",
+    "RevisionPlan",
+    "RevisionTarget",
+    "RubricArtifact",
+    "RubricCheck",
+    "RubricExpr",
+    "RubricJudge",
+    "RubricNumbers",
+    "RubricRerun",
+    "RubricScore",
     "RunConfig",
     "RunManifest",
+    "ScopeChange",
     "StateModel",
     "Unfreeze",
     "Verification",
+    "VerificationReport",
+    "describe_faults",
     "now",
+    "owner",
     "strict_json",
     "weakest",
 ]
+
+_LATER = {
+    **dict.fromkeys(("describe_faults", "owner"), "faults"),
+    **dict.fromkeys(("Layout", "LayoutEntry"), "layout"),
+    **dict.fromkeys(("CriterionResult", "CriterionStatus", "ReportSummary", "VerificationReport"), "report"),
+    **dict.fromkeys(
+        ("Change", "ChangeSummary", "Event", "Infeasible", "RevisionPlan", "RevisionTarget"), "rounds"
+    ),
+    **dict.fromkeys(
+        (
+            "Criterion",
+            "ExecutableRubric",
+            "ExpectedArtifact",
+            "Goal",
+            "Priority",
+            "Provenance",
+            "RubricArtifact",
+            "RubricCheck",
+            "RubricExpr",
+            "RubricJudge",
+            "RubricNumbers",
+            "RubricRerun",
+            "RubricScore",
+            "ScopeChange",
+        ),
+        "rubric",
+    ),
+}
+
+
+if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
+
+    def __getattr__(name: str) -> Any:
+        if name not in _LATER:
+            raise AttributeError(f"module 'autoscirub.models' has no attribute {name!r}")
+        from importlib import import_module
+
+        value = getattr(import_module(f"autoscirub.models.{_LATER[name]}"), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
