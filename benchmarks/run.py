@@ -1,0 +1,18 @@
+"""All benchmarks: `make bench`, or `python benchmarks/run.py expressions` for some of them."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+from table import show
+
+BENCHMARKS = {
+    "expressions": "Expressions: against asteval, simpleeval and CPython's compiled eval",
+    "scale": "freeze and verify: times reading the same files",
+    "startup": "Start-up",
+}
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or BENCHMARKS:
+        show(BENCHMARKS[name], import_module(name).main())

@@ -1,0 +1,95 @@
+"""Writes the references that are made from the code, or says which have drifted.
+
+    python docs/generate.py [--check]
+
+`docs/cli.md` from the command line itself, `docs/state.md` from `state/layout.toml`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+WIDTH = "100"
+
+
+def main() -> int:
+    """Write the files, or with --check compare them. Returns 1 when something differs."""
+    made = {"cli.md": cli_reference(), "state.md": state_reference()}
+    drifted = [name for name, text in made.items() if _read(HERE / name) != text]
+    if "--check" in sys.argv[1:]:
+        for name in drifted:
+            sys.stderr.write(f"docs/{name} is not what the code says; run: make docs\n")
+        return 1 if drifted else 0
+    for name in drifted:
+        (HERE / name).write_text(made[name], encoding="utf-8")
+        sys.stderr.write(f"wrote docs/{name}\n")
+    return 0
+
+
+def cli_reference() -> str:
+    """Each command's `--help`, as a plain terminal shows it."""
+    from autoscirub.cli.app import app
+
+    names = [command.name or command.callback.__name__ for command in app.registered_commands if command.callback]
+    parts = ["# Command line\n\nMade from the commands' own `--help` by `make docs`; do not edit.\n"]
+    parts.append("What each exit status means is in [exit-status.md](exit-status.md).\n")
+    parts.append(f"```text\n{_help()}\n```\n")
+    parts += [f"## autoscirub {name}\n\n```text\n{_help(name)}\n```\n" for name in names]
+    return "\n".join(parts)
+
+
+def _help(*command: str) -> str:
+    environment = {key: value for key, value in os.environ.items() if key not in {"FORCE_COLOR", "NO_COLOR"}}
+    environment |= {"TERMINAL_WIDTH": WIDTH, "COLUMNS": WIDTH, "TERM": "dumb", "PYTHONIOENCODING": "utf-8"}
+    done = subprocess.run(
+        [sys.executable, "-m", "autoscirub", *command, "--help"],
+        capture_output=True,
+        check=True,
+        env=environment,
+        encoding="utf-8",
+    )
+    lines = [line.rstrip() for line in done.stdout.splitlines()]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
+
+
+def state_reference() -> str:
+    """The table of every state file."""
+    from autoscirub.data import load_layout
+
+    parts = ["# State files\n\nMade from `state/layout.toml` by `make docs`; do not edit.\n"]
+    parts.append(
+        "Shapes are in `schemas/`; `autoscirub validate` holds the files against them. Files marked *later* are "
+        "named here so that nothing else takes their place; this version does not write them.\n"
+    )
+    for where, title in (("project", "In the project's folder"), ("state", "In the state directory")):
+        parts.append(f"## {title}\n")
+        parts.append("| file | what it is | written by | read by | schema | commit it |\n|---|---|---|---|---|---|")
+        for entry in load_layout().file:
+            if entry.where != where:
+                continue
+            schema = f"`{entry.schema_name}`" if entry.schema_name else "–"
+            later = f" *Later, with {entry.arrives_with}.*" if entry.arrives_with else ""
+            row = (
+                f"`{entry.path}`",
+                entry.what + later,
+                ", ".join(entry.writer),
+                ", ".join(entry.readers),
+                schema,
+                "yes" if entry.commit else "no",
+            )
+            parts.append(f"| {' | '.join(row)} |")
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _read(path: Path) -> str | None:
+    return path.read_text(encoding="utf-8") if path.exists() else None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
