@@ -122,7 +122,7 @@ def _decision(check: ExprCheck | ArtifactCheck, result: CheckResult, at: str) ->
         else f"{check.path} is there and is what it should be",
         answer=answer,
         word=word,
-        evidence=result.evidence or ([Evidence(note=result.message)] if result.passed is not None else []),
+        evidence=[*result.evidence, *([Evidence(note=result.message)] if result.passed is False else [])],
         open=[result.message] if result.passed is None else [],
         at=at,
     )

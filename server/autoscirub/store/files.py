@@ -72,9 +72,9 @@ def read_regular(
             raise error(f"{path}: is {describe_kind(status.st_mode)}, expected a regular file")
         if status.st_size > limit:
             raise error(f"{path}: {status.st_size:,} bytes, more than the limit of {limit:,}")
-        data = file.read(limit + 1)
-    if len(data) > limit:  # it grew while it was read
-        raise error(f"{path}: more than the limit of {limit:,} bytes")
+        data = file.read(min(limit, status.st_size) + 1)
+    if len(data) > status.st_size:
+        raise error(f"{path}: grew while it was read; wait until whatever writes it is done")
     return data
 
 

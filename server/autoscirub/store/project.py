@@ -55,7 +55,8 @@ class Project:
             if history is not None:
                 stack.enter_context(history)
             session = Session(self, history, self.state.read(RunManifest) or RunManifest())
-            session.notices += history.notices if history else []
+            missing = None if history else History.missing_notice(self.state.root, self.root)
+            session.notices += history.notices if history else [missing] if missing else []
             session.check_manifest()
             yield session
 

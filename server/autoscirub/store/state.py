@@ -98,6 +98,11 @@ class StateStore:
         self._require_lock(name)
         write_atomic(self.root / name, data)
 
+    def remove(self, name: str) -> None:
+        """Remove a file, where it is there. Only inside `writing()`."""
+        self._require_lock(name)
+        (self.root / name).unlink(missing_ok=True)
+
     def update(self, model: type[Model], change: Callable[[Model], Model], name: str | None = None) -> Model:
         """Read, change and write back under one lock, so that no other write is lost."""
         with self.writing():

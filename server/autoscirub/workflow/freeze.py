@@ -174,6 +174,9 @@ def _unfreeze(opened: Project, session: Session, recorded: PredictionsLock, reas
     opened.state.write_bytes(f"{folder}/{PREDICTIONS_NAME}", kept or b"")
     lock = opened.read(LOCK_NAME, limit=PREDICTIONS_LIMIT)
     opened.state.write_bytes(f"{folder}/{LOCK_NAME}", lock or b"")
+    outcome = opened.state.read_bytes(Verification.file_name)
+    if outcome is not None:  # it is the outcome of what is unlocked, and stands for nothing any more
+        opened.state.write_bytes(f"{folder}/{Verification.file_name}", outcome)
     existing, _ = existing_results(opened.root, find_results(opened.root, opened.config.results), [])
     entry = Unfreeze(
         what="predictions",
@@ -188,6 +191,7 @@ def _unfreeze(opened: Project, session: Session, recorded: PredictionsLock, reas
     session.manifest.unfreezes = [*session.manifest.unfreezes, entry]
     session.manifest.locks = session.manifest.locks.model_copy(update={"predictions": None})
     (opened.root / LOCK_NAME).unlink(missing_ok=True)
+    opened.state.remove(Verification.file_name)
     session.record(
         "unfreeze", at=at, facts={"unfreeze": entry.model_dump(mode="json")}, judged=[PREDICTIONS_NAME]
     )

@@ -18,7 +18,7 @@ from autoscirub.checks import (
 from autoscirub.errors import AutoscirubError, CheckError, ConfigError, CorruptError
 from autoscirub.models import Answer, Decision, Evidence, Verification, now
 from autoscirub.models.views import NextStep, Status
-from autoscirub.store import Project, Session, open_project, read_regular, sha256_bytes
+from autoscirub.store import Project, Session, open_project, sha256_bytes, sha256_file
 from autoscirub.workflow.freeze import earlier_results
 from autoscirub.workflow.validate import validate_project
 
@@ -126,13 +126,13 @@ def _stale(opened: Project, kept: Verification, results: str) -> list[str]:
     reached = {PREDICTIONS_NAME: kept.digests.prereg, results: kept.digests.results, **kept.digests.artifacts}
     changed: list[str] = []
     for path, digest in reached.items():
-        data = read_regular(opened.root / path, limit=1 << 40)
-        if (sha256_bytes(data) if data is not None else None) != digest:
+        target = opened.root / path
+        if (sha256_file(target) if target.is_file() else None) != digest:
             changed.append(f"{path} is not what it was")
     return changed
 
 
-def _predictions(data: bytes | None, answer: Answer, word: str, note: str) -> Decision:
+def _predictions(data: bytes | None, answer: Answer, word: str, note: str | None) -> Decision:
     told = answer is not Answer.COULD_NOT_BE_TOLD
     digest = sha256_bytes(data) if data is not None else None
     return Decision(
@@ -141,6 +141,6 @@ def _predictions(data: bytes | None, answer: Answer, word: str, note: str) -> De
         answer=answer,
         word=word,
         evidence=[Evidence(path=PREDICTIONS_NAME, sha256=digest, note=note if told else None)],
-        open=[] if told else [note],
+        open=[] if told or note is None else [note],
         at=now(),
     )

@@ -1,0 +1,137 @@
+"""Shared by all tests: a private user data directory, small projects, the field inputs, the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+FIELD = REPOSITORY.parent / "shared" / "field"
+
+SLOPE_PREREG = """\
+hypothesis = "The slope is near one half."
+predictions = ["slope between 0.4 and 0.6"]
+analysis_plan = "Least squares on 40 readings."
+
+[results_contract]
+slope = "least-squares slope"
+
+[[checks]]
+id = "slope"
+kind = "expr"
+expr = "abs(results.slope - 0.5) < 0.1"
+"""
+
+
+@pytest.fixture(autouse=True)
+def _private_machine(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test sees or leaves anything in the user's own data directory, configuration or environment."""
+    for name in list(os.environ):
+        if name.startswith(("AUTOSCIRUB_", "GIT_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("AUTOSCIRUB_DATA_DIR", str(tmp_path_factory.mktemp("user-data")))
+
+
+@pytest.fixture(scope="session")
+def field() -> Path:
+    """The folder of field inputs; the test skips where it is not laid out beside the repository."""
+    if not FIELD.is_dir():
+        pytest.skip("the field inputs are not beside this checkout")
+    return FIELD
+
+
+@pytest.fixture
+def field_case(field: Path, tmp_path: Path) -> Callable[[str], Path]:
+    """A fresh, writable copy of one field input, by the beginning of its name."""
+
+    def copy(name: str) -> Path:
+        [source] = [
+            folder
+            for folder in [field / name, *sorted((field / "cases").glob(f"{name}-*"))]
+            if folder.is_dir()
+        ]
+        target = tmp_path / source.name
+        shutil.copytree(source, target, copy_function=shutil.copyfile)
+        for folder in [target, *(path for path in target.rglob("*") if path.is_dir())]:
+            folder.chmod(0o755)
+        return target
+
+    return copy
+
+
+@pytest.fixture
+def slope_project(tmp_path: Path) -> Path:
+    """A small project: predictions, and no results yet."""
+    project = tmp_path / "slope"
+    project.mkdir()
+    (project / "prereg.toml").write_text(SLOPE_PREREG, encoding="utf-8")
+    return project
+
+
+@pytest.fixture
+def write_results() -> Callable[..., Path]:
+    """Write a project's results.json from keyword values."""
+
+    def write(project: Path, **values: Any) -> Path:
+        path = project / "results" / "results.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(values), encoding="utf-8")
+        return path
+
+    return write
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A finished command."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def cli() -> Callable[..., Ran]:
+    """Run the real command line in its own process, with no terminal and no standard input."""
+
+    def run(*arguments: str | Path, cwd: Path | None = None, env: dict[str, str] | None = None) -> Ran:
+        done = subprocess.run(
+            [sys.executable, "-m", "autoscirub", *map(str, arguments)],
+            cwd=cwd,
+            env={**os.environ, **(env or {})},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=120,
+            encoding="utf-8",
+        )
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.fixture
+def tree() -> Callable[[Path], dict[str, Any]]:
+    """A folder's whole content, with modes and times, so that two looks show whether anything was written."""
+
+    def look(root: Path) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for path in sorted([root, *root.rglob("*")]):
+            status = path.lstat()
+            content = path.read_bytes() if path.is_file() and not path.is_symlink() else None
+            found[str(path.relative_to(root))] = (status.st_mode, status.st_size, status.st_mtime_ns, content)
+        return found
+
+    return look
