@@ -34,9 +34,13 @@ def run_demo(to: Path | None, *, say: Callable[[str], None] | None, steps: list[
     tell(f"Two real projects, copied to {folder}\n")
     tell("1. The Nile at Aswan, 1871–1970. The question: did its flow drop, when, and by how much?")
     _through(folder, "nile", Outcome.VERIFIED, tell, steps)
-    tell("\n2. Sunspots, 1700–2008. The claim: the cycle is a clock that keeps eleven years, give or take 1.5.")
+    tell(
+        "\n2. Sunspots, 1700–2008. The claim: the cycle is a clock that keeps eleven years, give or take 1.5."
+    )
     _through(folder, "sunspots", Outcome.REFUTED, tell, steps)
-    tell("\nRefuted is a result, not a breakdown: the work is sound, and the data say that the claim is wrong.")
+    tell(
+        "\nRefuted is a result, not a breakdown: the work is sound, and the data say that the claim is wrong."
+    )
     tell(
         "\nWhat each outcome rested on is kept in .autoscirub/ there. Try to change it afterwards:\n"
         f"  $ cd {folder / 'nile'}\n"
@@ -61,7 +65,9 @@ def _through(
 ) -> None:
     project = folder / name
     shutil.copytree(
-        data_dir("examples") / name, project, ignore=shutil.ignore_patterns("results", "__pycache__", ".autoscirub")
+        data_dir("examples") / name,
+        project,
+        ignore=shutil.ignore_patterns("results", "__pycache__", ".autoscirub"),
     )
     tell("   Its predictions are written in prereg.toml. Freeze them, before there is any result:")
     tell("   $ autoscirub freeze")
@@ -70,12 +76,15 @@ def _through(
     steps.append({"project": name, "step": "freeze", "sha256": frozen.lock.sha256 if frozen.lock else None})
     tell("   Run the project's own code, which reads data/ and writes results/:")
     tell("   $ python run.py")
-    subprocess.run([sys.executable, "run.py"], cwd=project, check=True, timeout=_RUN_SECONDS, stdin=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, "run.py"], cwd=project, check=True, timeout=_RUN_SECONDS, stdin=subprocess.DEVNULL
+    )
     tell("   Hold the results against what was predicted:")
     tell("   $ autoscirub verify --no-judge")
     verification = verify(project).verification
     tell(_indented(render_verification(verification, sys.stdout)))
-    steps.append({"project": name, "step": "verify", "outcome": verification.outcome, "headline": verification.headline})
+    told = {"outcome": verification.outcome, "headline": verification.headline}
+    steps.append({"project": name, "step": "verify", **told})
     if verification.outcome is not expected:
         raise RuntimeError(f"the {name} example came out {verification.outcome}, not {expected}")
 

@@ -32,7 +32,9 @@ def run(arguments: list[str]) -> int:
     except TyperException as error:
         return output.failure("UsageError", _usage(error), EXIT_REQUEST, as_json=as_json)
     except (Abort, KeyboardInterrupt):
-        return output.failure("Interrupted", "interrupted; nothing more was done", EXIT_INTERRUPTED, as_json=as_json)
+        return output.failure(
+            "Interrupted", "interrupted; nothing more was done", EXIT_INTERRUPTED, as_json=as_json
+        )
     except AutoscirubError as error:
         return output.failure(type(error).__name__, str(error), EXIT_REQUEST, as_json=as_json, error=error)
     except BrokenPipeError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from autoscirub.models import SIGNS, Answer
 
@@ -32,17 +32,17 @@ def plain(value: str, *, keep_lines: bool = False) -> str:
     )
 
 
-def sign(answer: Answer, stream: IO[str]) -> str:
+def sign(answer: Answer, stream: TextIO) -> str:
     """The answer's sign; ASCII where the stream cannot hold it (a "?" in its place would be another answer)."""
     return SIGNS[answer][0] if _holds_signs(stream) else _ASCII_SIGNS[answer]
 
 
-def sign_for_error(stream: IO[str]) -> str:
+def sign_for_error(stream: TextIO) -> str:
     """The sign of an error, ours or the request's: never one of the answers'."""
     return "!" if _holds_signs(stream) else "[!]"
 
 
-def _holds_signs(stream: IO[str]) -> bool:
+def _holds_signs(stream: TextIO) -> bool:
     try:
         "✓✗·…".encode(stream.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -50,7 +50,7 @@ def _holds_signs(stream: IO[str]) -> bool:
     return True
 
 
-def render_verification(verification: Verification, stream: IO[str]) -> str:
+def render_verification(verification: Verification, stream: TextIO) -> str:
     """An outcome: what must be said first, the headline, then every check with its reason."""
     [decision] = verification.decisions
     lines = [f"{plain(note)}" for note in verification.notes]
@@ -70,7 +70,7 @@ def render_verification(verification: Verification, stream: IO[str]) -> str:
     return "\n".join(lines)
 
 
-def render_decision(decision: Decision, stream: IO[str], *, indent: int = 0) -> str:
+def render_decision(decision: Decision, stream: TextIO, *, indent: int = 0) -> str:
     """One Decision: its sign, subject and word, then what is open, then what it rests on."""
     pad = " " * indent
     lines = [f"{pad}{sign(decision.answer, stream)} {plain(decision.subject)}: {_words(decision)}"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from autoscirub.models import Answer
 from autoscirub.report.terminal import plain, render_decision, sign
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["render_evaluation", "render_status", "render_trust", "render_validation"]
 
 
-def render_status(found: Status, stream: IO[str]) -> str:
+def render_status(found: Status, stream: TextIO) -> str:
     """Where a project stands, in a few lines."""
     exists = "" if found.state_exists else ", not made yet"
     lines = [
@@ -34,7 +34,7 @@ def render_status(found: Status, stream: IO[str]) -> str:
     return "\n".join(lines)
 
 
-def render_validation(found: Validation, stream: IO[str]) -> str:
+def render_validation(found: Validation, stream: TextIO) -> str:
     """Each file with its faults."""
     lines: list[str] = []
     for file in found.files:
@@ -47,7 +47,7 @@ def render_validation(found: Validation, stream: IO[str]) -> str:
     return "\n".join(lines) or "no state files yet; `autoscirub init` makes the first"
 
 
-def render_evaluation(found: Evaluation, stream: IO[str]) -> str:
+def render_evaluation(found: Evaluation, stream: TextIO) -> str:
     """An expression's value, or why it has none."""
     answer = found.decision.answer
     return f"{sign(answer, stream)} {plain(found.message)}"

@@ -1,0 +1,45 @@
+"""Floor 1: where state lives and how it is kept."""
+
+from autoscirub.store.config import CONFIG_NAMES, LoadedConfig, load_config, read_toml
+from autoscirub.store.files import describe_kind, read_regular, sha256_bytes, sha256_file, write_atomic
+from autoscirub.store.history import History, HistoryCommit
+from autoscirub.store.project import Project, Session, open_project
+from autoscirub.store.project_git import ask_ignored, ignored_paths, project_head
+from autoscirub.store.resolve import DEFAULT_STATE_DIR, Location, resolve
+from autoscirub.store.state import CORRUPT_MARK, StateStore, decode, json_path
+from autoscirub.store.strictjson import JsonFault, line_of, parse
+from autoscirub.store.trust import TrustView, grant_trust, is_trusted, trust_view
+
+__all__ = [
+    "CONFIG_NAMES",
+    "CORRUPT_MARK",
+    "DEFAULT_STATE_DIR",
+    "History",
+    "HistoryCommit",
+    "JsonFault",
+    "LoadedConfig",
+    "Location",
+    "Project",
+    "Session",
+    "StateStore",
+    "TrustView",
+    "ask_ignored",
+    "decode",
+    "describe_kind",
+    "grant_trust",
+    "ignored_paths",
+    "is_trusted",
+    "json_path",
+    "line_of",
+    "load_config",
+    "open_project",
+    "parse",
+    "project_head",
+    "read_regular",
+    "read_toml",
+    "resolve",
+    "sha256_bytes",
+    "sha256_file",
+    "trust_view",
+    "write_atomic",
+]

@@ -11,7 +11,7 @@ from autoscirub.errors import CorruptError
 from autoscirub.models import RunManifest, now
 from autoscirub.store.files import read_regular, sha256_bytes, sha256_file
 from autoscirub.store.history import History
-from autoscirub.store.project_git import project_head
+from autoscirub.store.project_git import ProjectHead, project_head
 from autoscirub.store.resolve import Location, resolve
 from autoscirub.store.state import StateStore, decode
 
@@ -130,10 +130,14 @@ class Session:
         state.write(self.manifest)
         files: dict[str, bytes | Path] = {f"state/{name}": state.root / name for name in state.files()}
         listed = self._keep(judged, files)
-        facts = {**facts, "files": listed, "project_git": dict(project_head(self.project.root))}
+        facts = {**facts, "files": listed, "project_git": dict(self._project_head())}
         oid = self.history.commit(event, files, facts=facts, at=at)
         self.history.export()
         return oid
+
+    def _project_head(self) -> ProjectHead:
+        root, state = self.project.root, self.project.state.root
+        return project_head(root, [state.relative_to(root).as_posix()] if state.is_relative_to(root) else [])
 
     def _keep(self, judged: Iterable[str], files: dict[str, bytes | Path]) -> list[dict[str, Any]]:
         bounds = self.project.config.audit

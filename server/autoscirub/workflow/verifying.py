@@ -33,8 +33,8 @@ from autoscirub.models import (
     now,
     weakest,
 )
-from autoscirub.store import Project, ignored_paths, open_project
-from autoscirub.workflow.freeze import earlier_results
+from autoscirub.store import Project, ask_ignored, open_project, sha256_bytes
+from autoscirub.workflow.freezing import earlier_results
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -130,7 +130,7 @@ def _evaluate(
         results,
         opened.root,
         at=at,
-        ignored=lambda paths: ignored_paths(opened.root, paths),
+        ignored=lambda paths: _ignored(opened, session, paths),
         progress=progress,
     )
     outcome, why = decide_outcome(evaluated.results)
@@ -168,6 +168,13 @@ def _evaluate(
         frozen_at=lock.frozen_at,
         at=at,
     )
+
+
+def _ignored(opened: Project, session: Session, paths: list[str]) -> set[str]:
+    answer = ask_ignored(opened.root, paths)
+    if answer.note:
+        session.notices.append(answer.note)
+    return set(answer.paths)
 
 
 def _results(opened: Project) -> Results | ResultsError:
@@ -212,8 +219,6 @@ def _digests(predictions: Predictions, results: Results | ResultsError, checks: 
 
 
 def _inputs_digest(digests: Digests) -> str:
-    from autoscirub.store import sha256_bytes
-
     return sha256_bytes(digests.model_dump_json().encode())
 
 

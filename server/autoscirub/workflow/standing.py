@@ -19,8 +19,8 @@ from autoscirub.errors import AutoscirubError, CheckError, ConfigError, CorruptE
 from autoscirub.models import Answer, Decision, Evidence, Verification, now
 from autoscirub.models.views import NextStep, Status
 from autoscirub.store import Project, Session, open_project, sha256_bytes, sha256_file
-from autoscirub.workflow.freeze import earlier_results
-from autoscirub.workflow.validate import validate_project
+from autoscirub.workflow.freezing import earlier_results
+from autoscirub.workflow.validation import validate_project
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -27,6 +27,7 @@ from autoscirub.models import (
     PredictionsLock,
     PreregLock,
     Unfreeze,
+    Verification,
     now,
 )
 from autoscirub.store import Project, open_project, sha256_bytes, write_atomic

@@ -14,7 +14,7 @@ from autoscirub.checks import (
 )
 from autoscirub.models import Answer, Decision, Evidence, now
 from autoscirub.store import Project, Session, open_project, sha256_bytes
-from autoscirub.workflow.verify import record_verification, verify_predictions
+from autoscirub.workflow.verifying import record_verification, verify_predictions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
