@@ -37,14 +37,16 @@ _ROOMS = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _ROOMS:
-        raise AttributeError(f"module 'autoscirub' has no attribute {name!r}")
-    from importlib import import_module
+if not TYPE_CHECKING:  # or a type checker would take any name for one of ours
 
-    value = getattr(import_module(_ROOMS[name]), name)
-    globals()[name] = value
-    return value
+    def __getattr__(name: str) -> Any:
+        if name not in _ROOMS:
+            raise AttributeError(f"module 'autoscirub' has no attribute {name!r}")
+        from importlib import import_module
+
+        value = getattr(import_module(_ROOMS[name]), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -7,6 +7,7 @@ import os
 import pty
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -25,7 +26,6 @@ def test_every_command_has_help_with_an_example_and_the_three_common_options(cli
 
 def test_the_version_is_the_package_s(cli) -> None:
     import tomllib
-    from pathlib import Path
 
     from autoscirub import __version__
 
@@ -144,10 +144,9 @@ def test_an_internal_error_is_status_4_with_one_line_and_its_trace_in_a_file(
     assert ran.status == 4
     [line] = ran.err.strip().splitlines()
     assert "ZeroDivisionError" in line
-    path = line.split("(trace in ")[1].split(")")[0]
-    with open(path, encoding="utf-8") as file:
-        assert "Traceback" in file.read()
-    os.unlink(path)
+    trace = Path(line.split("(trace in ")[1].split(")")[0])
+    assert "Traceback" in trace.read_text("utf-8")
+    trace.unlink()
 
 
 def test_signs_fall_back_to_words_where_the_terminal_cannot_show_them(cli, slope_project) -> None:

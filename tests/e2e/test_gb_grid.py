@@ -142,7 +142,7 @@ def test_the_outcome_goes_stale_with_one_digit_of_the_results_and_not_with_a_tou
     cli("verify", "--project", grid)
     results = grid / "results" / "results.json"
     results.touch()
-    assert "stale" not in cli("status", "--project", grid).out
+    assert "(stale)" not in cli("status", "--project", grid).out
     results.write_text(results.read_text().replace("45.85", "45.86"))
     out = cli("status", "--project", grid).out
     assert "could not be told (stale)" in out

@@ -83,8 +83,10 @@ def lint_predictions(
         return lint
     raw_checks = table.pop("checks", [])
     head = _head(table, lint)
-    checks, expressions = _checks(raw_checks, head.results_contract if head else None, lint, progress)
-    if head and head.results_contract is None:
+    contract = table.get("results_contract")  # read even where another key is at fault: all faults come at once
+    known = set(contract) if isinstance(contract, dict) else None
+    checks, expressions = _checks(raw_checks, known, lint, progress)
+    if contract is None:
         lint.warnings.append(
             "there is no [results_contract], so the keys that the checks read are not checked"
         )
@@ -110,7 +112,7 @@ def _head(table: dict[str, Any], lint: Lint) -> Prereg | None:
 
 
 def _checks(
-    raw: Any, contract: dict[str, str] | None, lint: Lint, progress: Callable[[int, int], None] | None
+    raw: Any, contract: set[str] | None, lint: Lint, progress: Callable[[int, int], None] | None
 ) -> tuple[list[Check], dict[str, Expression]]:
     checks: list[Check] = []
     expressions: dict[str, Expression] = {}
@@ -186,7 +188,7 @@ def _lint_artifact(check: ArtifactCheck, label: str, lint: Lint) -> None:
 
 
 def _lint_expression(
-    check: ExprCheck, label: str, contract: dict[str, str] | None, lint: Lint
+    check: ExprCheck, label: str, contract: set[str] | None, lint: Lint
 ) -> Expression | None:
     try:
         expression = compile_expr(check.expr)
@@ -194,7 +196,7 @@ def _lint_expression(
         lint.faults.append(f"{label}: {error}")
         return None
     if contract is not None:
-        for key in sorted(expression.keys - contract.keys()):
+        for key in sorted(expression.keys - contract):
             near = difflib.get_close_matches(key, contract, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
             lint.faults.append(f"{label}: reads results.{key}, which [results_contract] does not name{hint}")

@@ -100,6 +100,11 @@ class Session:
         except CorruptError:
             return None
 
+    def recorded_notices(self) -> list[str]:
+        """What was ever found amiss with the history itself, oldest first: it was begun again, put back, lost."""
+        commits = self.history.commits() if self.history else []
+        return [f"{commit.at}: {notice}" for commit in reversed(commits) for notice in commit.notices]
+
     def restore_manifest(self) -> None:
         """Take the manifest from the history, where the file is gone or could not be read."""
         kept = self.kept_manifest()

@@ -172,12 +172,15 @@ def _unfreeze(opened: Project, session: Session, recorded: PredictionsLock, reas
     at = now()
     folder = f"unfrozen/{len(session.manifest.unfreezes) + 1:03}"
     kept = frozen_bytes(session.history)
-    opened.state.write_bytes(f"{folder}/{PREDICTIONS_NAME}", kept or b"")
-    lock = opened.read(LOCK_NAME, limit=PREDICTIONS_LIMIT)
-    opened.state.write_bytes(f"{folder}/{LOCK_NAME}", lock or b"")
-    outcome = opened.state.read_bytes(Verification.file_name)
-    if outcome is not None:  # it is the outcome of what is unlocked, and stands for nothing any more
-        opened.state.write_bytes(f"{folder}/{Verification.file_name}", outcome)
+    old = {
+        PREDICTIONS_NAME: kept,
+        LOCK_NAME: opened.read(LOCK_NAME, limit=PREDICTIONS_LIMIT),
+        # The outcome of what is unlocked, which stands for nothing any more.
+        Verification.file_name: opened.state.read_bytes(Verification.file_name),
+    }
+    for name, data in old.items():
+        if data is not None:
+            opened.state.write_bytes(f"{folder}/{name}", data)
     existing, _ = existing_results(opened.root, find_results(opened.root, opened.config.results), [])
     entry = Unfreeze(
         what="predictions",

@@ -118,32 +118,31 @@ def _faults(data: bytes, name: str, schema: str) -> Iterator[str]:
 
 
 def _json_faults(data: bytes, name: str, schema: str) -> Iterator[str]:
-    import jsonschema
-
+    """The model's faults, which name whose field it is; then the schema's, in case it says more."""
     try:
         value = parse(data)
     except JsonFault as fault:
         yield f"{name}: {fault}"
         return
-    text = data.decode("utf-8-sig")
-    validator = jsonschema.Draft202012Validator(
-        json.loads((data_dir("schemas") / f"{schema}.schema.json").read_text("utf-8"))
-    )
-    shape = sorted(
-        validator.iter_errors(value), key=lambda error: [str(part) for part in error.absolute_path]
-    )
-    for error in shape:
+    model = MODELS[schema]
+    try:
+        if issubclass(model, StateModel):
+            decode(data, model, name)
+    except AutoscirubError as error:
+        yield from str(error).splitlines()
+        return
+    yield from _schema_faults(value, data.decode("utf-8-sig"), name, schema)
+
+
+def _schema_faults(value: object, text: str, name: str, schema: str) -> Iterator[str]:
+    import jsonschema
+
+    shape = data_dir("schemas") / f"{schema}.schema.json"
+    validator = jsonschema.Draft202012Validator(json.loads(shape.read_text("utf-8")))
+    for error in sorted(validator.iter_errors(value), key=lambda error: [str(part) for part in error.absolute_path]):
         path = tuple(error.absolute_path)
         line = line_of(text, path)
         yield f"{name}: {json_path(path)}{f' (line {line})' if line else ''}: {error.message[:300]}"
-    if shape:
-        return
-    model = MODELS[schema]
-    if issubclass(model, StateModel):  # the rules that a JSON Schema cannot state
-        try:
-            decode(data, model, name)
-        except AutoscirubError as error:
-            yield from str(error).splitlines()
 
 
 def _validation(files: list[FileFaults]) -> Validation:

@@ -161,7 +161,11 @@ def _evaluate(
     return Verification(
         outcome=outcome,
         headline=headline,
-        notes=[*([note] if late else []), *_unfreeze_notes(session), *session.notices],
+        notes=list(
+            dict.fromkeys(
+                [*([note] if late else []), *_unfreeze_notes(session), *session.recorded_notices(), *session.notices]
+            )
+        ),
         checks=evaluated.results,
         decisions=[decision],
         digests=digests,
