@@ -63,7 +63,7 @@ def test_each_fault_is_named(text, part) -> None:
     assert any(part in fault for fault in lint.faults), lint.faults
     assert lint.predictions is None
     with pytest.raises(PredictionsError):
-        read_predictions(text.encode())
+        lint.refuse("not frozen")
 
 
 WARNINGS = [
@@ -96,7 +96,7 @@ def test_all_faults_and_warnings_come_in_one_list() -> None:
         + expr("1 < 2", "d")
     )
     with pytest.raises(PredictionsError) as caught:
-        read_predictions(text.encode())
+        lint_predictions(text.encode()).refuse("not frozen")
     assert len(caught.value.faults) == 3
     assert any('"d": does not count' in warning for warning in caught.value.warnings)
     assert str(caught.value).count("\n  fault ") == 3
@@ -167,3 +167,13 @@ def test_field_case_17_is_refused_for_each_path_that_leaves_the_project(field) -
     }
     assert refused == {identity for identity, outcome in expected.items() if outcome == "refused"}
     assert any('check "a03"' in warning for warning in lint.warnings)
+
+
+def test_reading_frozen_predictions_still_refuses_what_could_not_be_evaluated() -> None:
+    for text in (
+        HEAD + CONTRACT + GOOD + expr("results.slop > 1"),
+        HEAD + CONTRACT + GOOD + expr("1 <"),
+        HEAD + "x = 1",
+    ):
+        with pytest.raises(PredictionsError, match="cannot be used"):
+            read_predictions(text.encode())

@@ -47,6 +47,7 @@ class Lint:
     """Everything found in a predictions file. A fault is refused at freeze; a warning is shown."""
 
     name: str
+    warn: bool = True
     faults: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     predictions: Predictions | None = None
@@ -63,8 +64,11 @@ class Lint:
 
 
 def read_predictions(data: bytes, name: str = PREDICTIONS_NAME) -> Predictions:
-    """A predictions file without faults. Raises PredictionsError naming every fault."""
-    lint = lint_predictions(data, name)
+    """A predictions file without faults. Raises PredictionsError naming every fault.
+
+    Whether a check counts and what deserves a warning is the freeze's business, and not looked at again.
+    """
+    lint = lint_predictions(data, name, warn=False)
     lint.refuse("cannot be used")
     if lint.predictions is None:
         raise PredictionsError(f"{name}: cannot be used")
@@ -72,10 +76,17 @@ def read_predictions(data: bytes, name: str = PREDICTIONS_NAME) -> Predictions:
 
 
 def lint_predictions(
-    data: bytes, name: str = PREDICTIONS_NAME, progress: Callable[[int, int], None] | None = None
+    data: bytes,
+    name: str = PREDICTIONS_NAME,
+    progress: Callable[[int, int], None] | None = None,
+    *,
+    warn: bool = True,
 ) -> Lint:
-    """Every fault and every warning of a predictions file, in the file's order. Never raises for its content."""
-    lint = Lint(name)
+    """Every fault and every warning of a predictions file, in the file's order. Never raises for its content.
+
+    Without `warn` the expressions are read and held against the contract, and no more.
+    """
+    lint = Lint(name, warn=warn)
     try:
         table = read_toml(data, name, PredictionsError)
     except PredictionsError as error:
@@ -83,7 +94,9 @@ def lint_predictions(
         return lint
     raw_checks = table.pop("checks", [])
     head = _head(table, lint)
-    contract = table.get("results_contract")  # read even where another key is at fault: all faults come at once
+    contract = table.get(
+        "results_contract"
+    )  # read even where another key is at fault: all faults come at once
     known = set(contract) if isinstance(contract, dict) else None
     checks, expressions = _checks(raw_checks, known, lint, progress)
     if contract is None:
@@ -141,7 +154,7 @@ def _checks(
             expression = _lint_expression(check, label, contract, lint)
             if expression is not None:
                 expressions[check.id] = expression
-            counting += expression is None or expression.cannot_be_false is None
+            counting += expression is None or not lint.warn or expression.cannot_be_false is None
     if counting == 0:
         lint.faults.append(
             "nothing to verify: there is no expression check that counts; add one that reads a result and could "
@@ -200,6 +213,8 @@ def _lint_expression(
             near = difflib.get_close_matches(key, contract, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
             lint.faults.append(f"{label}: reads results.{key}, which [results_contract] does not name{hint}")
+    if not lint.warn:
+        return expression
     if expression.cannot_be_false:
         lint.warnings.append(f"{label}: does not count: {expression.cannot_be_false}")
     lint.warnings += [f"{label}: {warning}" for warning in expression.warnings]

@@ -35,22 +35,27 @@ def now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+# Non-finite numbers are refused where a field is a number; elsewhere they are written as tokens, so that
+# `strict_json` sees and refuses them (pydantic's default would turn them into null, silently).
+_STRICT = ConfigDict(strict=True, allow_inf_nan=False, ser_json_inf_nan="constants")
+
+
 class Frozen(BaseModel):
     """A value inside a state file: immutable, strict about what is known, unknown fields kept."""
 
-    model_config = ConfigDict(frozen=True, extra="allow", strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(**_STRICT, frozen=True, extra="allow")
 
 
 class Closed(BaseModel):
     """A value that a person writes (configuration, predictions): an unknown key is a typing error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(**_STRICT, frozen=True, extra="forbid")
 
 
 class StateModel(BaseModel):
     """A file of the state directory: strict about what is known, and unknown fields survive a rewrite."""
 
-    model_config = ConfigDict(extra="allow", strict=True, allow_inf_nan=False, validate_assignment=True)
+    model_config = ConfigDict(**_STRICT, extra="allow", validate_assignment=True)
 
     schema_version: str = Field(default=SCHEMA_VERSION, description="version of the state format")
     file_name: ClassVar[str] = ""
@@ -62,5 +67,8 @@ def strict_json(value: Any, *, indent: int | None = 1) -> str:
     Raises ValueError for NaN and infinities: nothing this package writes holds such a token.
     """
     if isinstance(value, BaseModel):
-        value = value.model_dump(mode="json")
+        text = value.model_dump_json(indent=indent)
+        if "NaN" not in text and "Infinity" not in text:
+            return text + "\n"
+        value = value.model_dump(mode="json")  # perhaps in a text only; the strict writer below tells
     return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent) + "\n"
