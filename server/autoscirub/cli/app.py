@@ -79,7 +79,15 @@ def init(
 
     laid = initialise(project, state_dir=state_dir, report=report, results=results, run=run)
     if as_json:
-        output.json_answer([], ok=True, made=laid.made, kept=laid.kept, commit=laid.commit, next=laid.next)
+        output.json_answer(
+            [],
+            ok=True,
+            project=laid.project,
+            made=laid.made,
+            kept=laid.kept,
+            commit=laid.commit,
+            next=laid.next,
+        )
     else:
         output.text(laid.text())
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 from typing import TYPE_CHECKING, TextIO
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["plain", "render_decision", "render_list", "render_verification", "sign", "sign_for_error"]
 
 _ASCII_SIGNS = {Answer.HOLDS: "[ok]", Answer.DOES_NOT_HOLD: "[NO]", Answer.COULD_NOT_BE_TOLD: "[??]"}
+_COLOURS = {Answer.HOLDS: "32", Answer.DOES_NOT_HOLD: "31", Answer.COULD_NOT_BE_TOLD: "33"}
 _SHOWN_HELD = 30
 """How many checks that hold are listed one by one; every other check is always listed."""
 
@@ -33,13 +35,22 @@ def plain(value: str, *, keep_lines: bool = False) -> str:
 
 
 def sign(answer: Answer, stream: TextIO) -> str:
-    """The answer's sign; ASCII where the stream cannot hold it (a "?" in its place would be another answer)."""
-    return SIGNS[answer][0] if _holds_signs(stream) else _ASCII_SIGNS[answer]
+    """The answer's sign, in colour at a terminal.
+
+    ASCII where the stream cannot hold it: a "?" that some encoder put in its place would be another answer.
+    """
+    text = SIGNS[answer][0] if _holds_signs(stream) else _ASCII_SIGNS[answer]
+    return f"\x1b[{_COLOURS[answer]}m{text}\x1b[0m" if _takes_colour(stream) else text
 
 
 def sign_for_error(stream: TextIO) -> str:
     """The sign of an error, ours or the request's: never one of the answers'."""
     return "!" if _holds_signs(stream) else "[!]"
+
+
+def _takes_colour(stream: TextIO) -> bool:
+    # https://no-color.org: set and not empty means no colour.
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def _holds_signs(stream: TextIO) -> bool:

@@ -23,6 +23,7 @@ __all__ = ["Initialised", "initialise"]
 class Initialised:
     """What was laid down, what was there already, and what belongs into git."""
 
+    project: str
     made: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
     commit: list[str] = field(default_factory=list)
@@ -30,10 +31,9 @@ class Initialised:
 
     def text(self) -> str:
         """For people."""
-        lines = [f"made  {name}" for name in self.made] + [
-            f"kept  {name} (it was there; unchanged)" for name in self.kept
-        ]
-        lines += [f"commit to git: {' '.join(self.commit)}", f"next: {self.next}"]
+        lines = [f"in    {self.project}", *(f"made  {name}" for name in self.made)]
+        lines += [f"kept  {name} (it was there; unchanged)" for name in self.kept]
+        lines += [f"git   commit these: {', '.join(self.commit)}", f"next  {self.next}"]
         return "\n".join(lines)
 
 
@@ -55,7 +55,7 @@ def initialise(
             _inside(option, value)
     command = _command(run) if run is not None else None
     opened = open_project(project, state_dir)
-    laid = Initialised()
+    laid = Initialised(str(opened.root))
     _configure(opened, laid, report, results, command)
     _lay(opened.root / "prereg.toml", template("prereg"), "prereg.toml", laid)
     with opened.state.writing():
