@@ -3,22 +3,38 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import secrets
 import stat
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from autoscirub.errors import StateError
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-__all__ = ["TEMPORARY_PREFIX", "describe_kind", "read_regular", "sha256_bytes", "sha256_file", "write_atomic"]
+__all__ = [
+    "TEMPORARY_PREFIX",
+    "describe_kind",
+    "is_path",
+    "leads_out",
+    "read_regular",
+    "sha256_bytes",
+    "sha256_file",
+    "write_atomic",
+]
 
 TEMPORARY_PREFIX = ".tmp-"
 """Half-written files begin like this; a kill can leave one behind, and it is never read."""
 
+_CHUNK = 1024 * 1024
+_ADVICE = {
+    errno.ENOSPC: "free some space there",
+    errno.EDQUOT: "free some space there",
+    errno.EISDIR: "move the directory away",
+    errno.EEXIST: "a file stands where a folder should be; move it away",
+    errno.ENOTDIR: "a file stands where a folder should be; move it away",
+    errno.ENAMETOOLONG: "choose a shorter name",
+}
 _KINDS = (
     (stat.S_ISDIR, "a directory"),
     (stat.S_ISLNK, "a symbolic link"),
@@ -45,6 +61,19 @@ def sha256_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def is_path(text: str | Path) -> bool:
+    """Whether the operating system can be asked for `text` at all: no NUL, and nothing that is no text."""
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+
+
+def leads_out(path: Path, folder: Path) -> bool:
+    """Whether `path`, its links followed, lies outside `folder`. Neither need exist."""
+    return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+
+
 def read_regular(
     path: Path, *, limit: int, within: Path | None = None, error: type[Exception] = StateError
 ) -> bytes | None:
@@ -54,8 +83,7 @@ def read_regular(
     that could block. With `within`, a path whose parents lead out of that folder is refused too.
     Raises `error`, saying what was found.
     """
-    if within is not None and not path.parent.resolve().is_relative_to(within.resolve()):
-        raise error(f"{path}: leads out of {within} through a link; put the file itself there")
+    _refuse_unusable(path, within, error)
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -64,26 +92,34 @@ def read_regular(
         with contextlib.suppress(OSError):
             mode = path.lstat().st_mode
             if not stat.S_ISREG(mode):
-                raise error(f"{path}: is {describe_kind(mode)}, expected a regular file") from None
-        raise error(f"{path}: cannot be opened: {cause.strerror}") from cause
-    with os.fdopen(descriptor, "rb") as file:
+                raise error(_not_regular(path, mode)) from None
+        hint = "; make it readable" if isinstance(cause, PermissionError) else ""
+        raise error(f"{path}: cannot be opened: {cause.strerror}{hint}") from cause
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise error(f"{path}: is {describe_kind(status.st_mode)}, expected a regular file")
+            raise error(_not_regular(path, status.st_mode))
         if status.st_size > limit:
             raise error(f"{path}: {status.st_size:,} bytes, more than the limit of {limit:,}")
-        data = file.read(min(limit, status.st_size) + 1)
-    if len(data) > status.st_size:
-        raise error(f"{path}: grew while it was read; wait until whatever writes it is done")
+        data = _read_up_to(descriptor, limit, status.st_size)
+    except OSError as cause:
+        raise error(f"{path}: cannot be read: {cause.strerror}") from cause
+    finally:
+        os.close(descriptor)
+    if len(data) > limit:
+        raise error(f"{path}: more than the limit of {limit:,} bytes; it grew while it was read")
     return data
 
 
-def write_atomic(path: Path, data: bytes) -> None:
+def write_atomic(path: Path, data: bytes, *, within: Path | None = None) -> None:
     """Write `data` so that a reader sees the old bytes or the new, also after a kill or a power cut.
 
-    Raises StateError where the folder cannot be written.
+    Where a link stands at `path`, the link is replaced, and what it leads to stays as it is. With
+    `within`, a path whose parents lead out of that folder is refused. Raises StateError where the folder
+    cannot be written.
     """
-    temporary = path.with_name(f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}-{path.name}"[:200])
+    _refuse_unusable(path, within, StateError)
+    temporary = path.with_name(f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(
@@ -100,10 +136,38 @@ def write_atomic(path: Path, data: bytes) -> None:
             raise
         _sync_directory(path.parent)
     except OSError as cause:
-        raise StateError(
-            f"{path}: cannot be written: {cause.strerror}; make {path.parent} writable, or name another "
-            "state directory with --state-dir or AUTOSCIRUB_STATE_DIR"
-        ) from cause
+        raise StateError(f"{path}: cannot be written: {cause.strerror}; {_advice(cause, path)}") from cause
+
+
+def _refuse_unusable(path: Path, within: Path | None, error: type[Exception]) -> None:
+    if not is_path(path):
+        raise error(f"{str(path)!r}: is no path: it holds a NUL character, or half of a surrogate pair")
+    if within is not None and leads_out(path.parent, within):
+        raise error(f"{path}: leads out of {within} through a link; put the file itself there")
+
+
+def _not_regular(path: Path, mode: int) -> str:
+    return f"{path}: is {describe_kind(mode)}, expected a regular file; move it away"
+
+
+def _read_up_to(descriptor: int, limit: int, size: int) -> bytes:
+    """All of an open file, or its first `limit + 1` bytes where it is longer than that."""
+    with os.fdopen(descriptor, "rb", closefd=False) as file:
+        pieces = [file.read(size + 1)]
+        total = len(pieces[0])
+        if total <= size:
+            return pieces[0]
+        while total <= limit and (piece := file.read(min(_CHUNK, limit + 1 - total))):
+            pieces.append(piece)
+            total += len(piece)
+    return b"".join(pieces)
+
+
+def _advice(cause: OSError, path: Path) -> str:
+    return _ADVICE.get(cause.errno or 0) or (
+        f"make {path.parent} writable, or name another state directory with --state-dir or "
+        "AUTOSCIRUB_STATE_DIR"
+    )
 
 
 def _sync_directory(folder: Path) -> None:

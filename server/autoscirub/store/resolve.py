@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from autoscirub.errors import ConfigError, StateError
 from autoscirub.store.config import LoadedConfig, load_config
+from autoscirub.store.files import is_path, leads_out
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,6 +18,7 @@ __all__ = ["DEFAULT_STATE_DIR", "Location", "resolve"]
 
 DEFAULT_STATE_DIR = ".autoscirub"
 _ROOT_MARKS = (".autoscirub", "autoscirub.toml", ".git")
+_NAMED_BY_THE_USER = ("--state-dir", "AUTOSCIRUB_STATE_DIR")
 
 
 @dataclass(frozen=True)
@@ -44,11 +46,13 @@ def resolve(
     AUTOSCIRUB_STATE_DIR, the configuration's `state_dir`, `.autoscirub/`; relative paths are relative to
     the project root, for every source. Creates nothing.
 
-    Raises ConfigError for a project that is no directory or a configuration that cannot be used, and
-    StateError for a state directory that is a file or is a link out of the project.
+    Raises ConfigError for a project that is no directory, a name that is no path, a configuration that
+    cannot be used, and a state directory that is the project, holds it, or lies in its `.git`. Raises
+    StateError for a state directory that is a file, or that a file of the project has lead out of it by
+    a link.
     """
     environment = os.environ if environment is None else environment
-    here = Path.cwd() if working_directory is None else working_directory
+    here = _working_directory() if working_directory is None else working_directory
     root, root_source = _project_root(project, environment, here)
     config = load_config(root)
     folder, source = _state_dir(state_dir, environment, config, root)
@@ -60,41 +64,66 @@ def _project_root(project: str | Path | None, environment: Mapping[str, str], he
     for source, value in named:
         if value is None or str(value) == "":
             continue
-        root = (here / Path(value).expanduser()).resolve()
-        if not root.is_dir():
-            kind = "is a file" if root.exists() else "does not exist"
+        root = Path(os.path.realpath(here / _expanded(value, source)))
+        if not os.path.isdir(root):  # noqa: PTH112 - Path.is_dir raises for a name that is too long
+            kind = "is a file" if os.path.lexists(root) else "does not exist"
             raise ConfigError(f"{source}: {root} {kind}; name the project's folder")
         return root, source
-    for folder in (here.resolve(), *here.resolve().parents):
+    start = Path(os.path.realpath(here))
+    for folder in (start, *start.parents):
         for mark in _ROOT_MARKS:
             if os.path.lexists(folder / mark):
                 return folder, f"{mark} in {folder}"
-    return here.resolve(), "the working directory"
+    return start, "the working directory"
+
+
+def _working_directory() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise ConfigError(
+            "the working directory is not there any more; go to another, or name the project with --project"
+        ) from None
+
+
+def _expanded(value: str | Path, source: str) -> str:
+    if not is_path(value):
+        raise ConfigError(f"{source}: {str(value)!r} is no path: it holds a NUL character, or is no text")
+    path = os.path.expanduser(value)  # noqa: PTH111 - Path.expanduser raises for a user there is not
+    if str(path).startswith("~"):
+        raise ConfigError(f"{source}: {value}: there is no such user's home; write ./{value} for a folder")
+    return str(path)
 
 
 def _state_dir(
     override: str | Path | None, environment: Mapping[str, str], config: LoadedConfig, root: Path
 ) -> tuple[Path, str]:
+    by_option, by_variable = _NAMED_BY_THE_USER
     chain: list[tuple[str, str | Path | None]] = [
-        ("--state-dir", override),
-        ("AUTOSCIRUB_STATE_DIR", environment.get("AUTOSCIRUB_STATE_DIR")),
+        (by_option, override),
+        (by_variable, environment.get(by_variable)),
         (f"state_dir in {config.source}", config.values.state_dir),
         ("the default", DEFAULT_STATE_DIR),
     ]
     source, value = next((source, value) for source, value in chain if value is not None and str(value) != "")
-    if "\0" in str(value):
-        raise ConfigError(f"{source}: the state directory's name holds a NUL character")
-    folder = Path(os.path.normpath(root / Path(value).expanduser()))
-    if folder == root:
+    folder = Path(os.path.normpath(root / _expanded(value, source)))
+    real = Path(os.path.realpath(folder))
+    if real == root:
         raise ConfigError(f"{source}: the state directory is the project itself; name a folder in it")
-    if os.path.lexists(folder) and not folder.is_dir():
+    if root.is_relative_to(real):
+        # Everything in a state directory goes into the history.
+        raise ConfigError(f"{source}: the state directory {folder} holds the project; name a folder in it")
+    if real.is_relative_to(root / ".git"):
+        raise ConfigError(f"{source}: the state directory {folder} lies in .git; name a folder beside it")
+    if os.path.lexists(folder) and not os.path.isdir(folder):  # noqa: PTH112 - see above
         raise StateError(
             f"{folder} ({source}): is not a directory; move it away or name another state directory"
         )
-    if source == "the default" and folder.is_symlink() and not folder.resolve().is_relative_to(root):
+    named_by_the_project = source not in _NAMED_BY_THE_USER
+    if named_by_the_project and folder.is_relative_to(root) and leads_out(folder, root):
         # A link that came with somebody else's repository must not choose where we write.
         raise StateError(
-            f"{folder}: is a link that leads out of the project, to {folder.resolve()}; "
+            f"{folder}: is a link that leads out of the project, to {real}; "
             "if you want that, name it with --state-dir or AUTOSCIRUB_STATE_DIR"
         )
     return folder, source

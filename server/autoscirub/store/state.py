@@ -14,16 +14,19 @@ from autoscirub.errors import CorruptError, NewerVersionError, StateError
 from autoscirub.models import SCHEMA_VERSION, StateModel, now, strict_json
 from autoscirub.store.files import TEMPORARY_PREFIX, read_regular, write_atomic
 from autoscirub.store.locks import state_lock
-from autoscirub.store.strictjson import JsonFault, line_of, parse
+from autoscirub.store.strictjson import JsonFault, lines_of, parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-__all__ = ["CORRUPT_MARK", "StateStore", "model_faults"]
+__all__ = ["CORRUPT_MARK", "StateStore", "decode", "json_path", "model_faults"]
 
 CORRUPT_MARK = ".corrupt-"
-_LIMIT = 256 * 1024 * 1024
+_LIMIT = 64 * 1024 * 1024
+_MODEL_LIMIT = 16 * 1024 * 1024
+"""Bytes. A file of nothing but faults costs the validator some 250 times its size."""
+_MAX_FAULTS = 20
 _NOT_COMMITTED = ("jobs", "logs")
 
 Model = TypeVar("Model", bound=StateModel)
@@ -34,6 +37,7 @@ class StateStore:
 
     Reading takes no lock and writes nothing. Writing happens inside `writing()`, which holds the lock;
     there, a file that cannot be read is moved aside and reported in `notices`, never overwritten.
+    One store belongs to one thread; two stores of one directory, in any threads or processes, take turns.
     """
 
     def __init__(self, root: Path, *, lock_seconds: float = 60) -> None:
@@ -66,9 +70,9 @@ class StateStore:
             finally:
                 self._held = False
 
-    def read_bytes(self, name: str) -> bytes | None:
+    def read_bytes(self, name: str, *, limit: int = _LIMIT) -> bytes | None:
         """A file's bytes; None when it is not there. Raises StateError for anything but a regular file."""
-        return read_regular(self.root / name, limit=_LIMIT, within=self.root)
+        return read_regular(self.root / name, limit=limit, within=self.root)
 
     def read(self, model: type[Model], name: str | None = None) -> Model | None:
         """The file `name` (default: the model's own name) as its model; None when it is not there.
@@ -77,7 +81,7 @@ class StateStore:
         `writing()`, where a corrupt file is moved aside, reported, and read as not there.
         """
         name = name or model.file_name
-        data = self.read_bytes(name)
+        data = self.read_bytes(name, limit=_MODEL_LIMIT)
         if data is None:
             return None
         try:
@@ -96,7 +100,7 @@ class StateStore:
     def write_bytes(self, name: str, data: bytes) -> None:
         """Write bytes to a file, atomically. Only inside `writing()`."""
         self._require_lock(name)
-        write_atomic(self.root / name, data)
+        write_atomic(self.root / name, data, within=self.root)
 
     def remove(self, name: str) -> None:
         """Remove a file, where it is there. Only inside `writing()`."""
@@ -147,25 +151,43 @@ class StateStore:
         while os.path.lexists(self.root / aside):
             number += 1
             aside = f"{name}{CORRUPT_MARK}{stamp}-{number}"
-        (self.root / name).rename(self.root / aside)
+        try:
+            (self.root / name).rename(self.root / aside)
+        except OSError as cause:
+            raise StateError(
+                f"{self.root / name}: cannot be read, and cannot be moved aside: {cause.strerror}"
+            ) from cause
         return aside
 
     def files(self) -> list[str]:
         """Every regular file that belongs to the record, sorted: no locks, logs, jobs or half-written files."""
         found: list[str] = []
-        for folder, folders, names in os.walk(self.root):
+        for folder, folders, names in os.walk(self.root, onerror=_refuse_unlisted):
             relative = os.path.relpath(folder, self.root)
             if relative == ".":
                 folders[:] = [name for name in folders if name not in _NOT_COMMITTED]
             for name in names:
                 path = os.path.normpath(os.path.join(relative, name))  # noqa: PTH118 - pure text, many files
-                if not _passing(name) and stat.S_ISREG((self.root / path).lstat().st_mode):
+                if not _passing(name) and _is_regular(self.root / path):
                     found.append(path)
         return sorted(found)
 
     def _require_lock(self, name: str) -> None:
         if not self._held:
             raise StateError(f"{self.root / name}: written without holding the state directory's lock")
+
+
+def _refuse_unlisted(cause: OSError) -> None:
+    # os.walk would leave out a folder that it may not list, and with it a part of the record.
+    if not isinstance(cause, FileNotFoundError):
+        raise StateError(f"{cause.filename}: cannot be listed: {cause.strerror}; make it readable") from cause
+
+
+def _is_regular(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except FileNotFoundError:  # gone since it was listed
+        return False
 
 
 def _passing(name: str) -> bool:
@@ -191,8 +213,12 @@ def model_faults(data: bytes, model: type[Model], name: str) -> tuple[list[str],
     try:
         return [], model.model_validate_json(data.removeprefix(b"\xef\xbb\xbf"))
     except ValidationError as error:
-        text = data.decode("utf-8-sig")
-        return [_fault(name, text, fault) for fault in error.errors(include_url=False)], None
+        shown = error.errors(include_url=False, include_context=False)[:_MAX_FAULTS]
+        lines = lines_of(data.decode("utf-8-sig"), [tuple(fault["loc"]) for fault in shown])
+        faults = [_fault(name, lines, fault) for fault in shown]
+        if (more := error.error_count() - len(shown)) > 0:
+            faults.append(f"{name}: and {more:,} faults more")
+        return faults, None
 
 
 def json_path(path: tuple[str | int, ...]) -> str:
@@ -203,9 +229,9 @@ def json_path(path: tuple[str | int, ...]) -> str:
     )
 
 
-def _fault(name: str, text: str, fault: Any) -> str:
+def _fault(name: str, lines: dict[tuple[str | int, ...], int | None], fault: Any) -> str:
     path = tuple(fault["loc"])
-    line = line_of(text, path)
+    line = lines[path]
     place = f" (line {line})" if line else ""
     message = fault["msg"].removeprefix("Value error, ")
     shown = "" if fault["type"] in {"missing", "value_error"} else f" {_short(fault['input'])}:"
@@ -218,7 +244,7 @@ def _short(value: Any) -> str:
 
 
 def _refuse_newer(version: Any, name: str) -> None:
-    if not isinstance(version, str) or not (match := re.fullmatch(r"(\d{1,6})\.(\d{1,6})", version)):
+    if not isinstance(version, str) or not (match := re.fullmatch(r"([0-9]{1,6})\.([0-9]{1,6})", version)):
         raise CorruptError(
             f"{name}: $.schema_version: {_short(version)}: expected text such as {SCHEMA_VERSION!r}"
         )

@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import math
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["MAX_DEPTH", "MAX_DIGITS", "JsonFault", "line_of", "parse"]
+__all__ = ["MAX_DEPTH", "MAX_DIGITS", "JsonFault", "line_of", "lines_of", "parse"]
 
 MAX_DEPTH = 200
 """Levels of nesting. Results are shallow; what is deeper only serves to exhaust a stack."""
@@ -23,14 +24,24 @@ MAX_DIGITS = 4300
 """Digits in one number: Python's own default for turning text into an integer."""
 
 _LONG_NUMBER = re.compile(rb"[0-9]{%d}" % (MAX_DIGITS + 1))
-_SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
+_MAYBE_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u([dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+"""An escape in a JSON string, a surrogate pair as one; group 1 is half a pair on its own."""
 _UTF_16_32 = {
     b"\xff\xfe\x00\x00": "UTF-32",
     b"\x00\x00\xfe\xff": "UTF-32",
     b"\xff\xfe": "UTF-16",
     b"\xfe\xff": "UTF-16",
 }
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"?|[\[\]{},:]|[^\s\[\]{},:"]+|\n', re.DOTALL)
+# Possessive (`*+`), because a string of five million characters would otherwise cost the matcher 600 MB.
+_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+'
+_BRACKET = re.compile(_STRING + r'"?|[\[\]{}]', re.DOTALL)
+_TOKEN = re.compile(_STRING + r'"?|[\[\]{},:]|[^\s\[\]{},:"]+|\n', re.DOTALL)
+_CUT_TOKEN = re.compile(r"-|\.|[eE][-+]?|-?I(n(f(i(n(it?)?)?)?)?)?|t(ru?)?|f(a(ls?)?)?|n(ul?)?|Na?")
+"""What is left over where a number or a word was cut off before its end."""
 
 
 class JsonFault(ValueError):  # noqa: N818 - it becomes an error of the caller's
@@ -68,33 +79,37 @@ def parse(data: bytes, *, allow_nonfinite: bool = False) -> Any:
         raise _syntax_fault(error, text) from None
     except RecursionError:
         raise JsonFault(f"nested deeper than {MAX_DEPTH} levels") from None
-    if _SURROGATE_ESCAPE.search(data):
-        _refuse_lone_surrogates(value)
+    if _MAYBE_SURROGATE.search(data):
+        _refuse_lone_surrogates(text)
     return value
 
 
 def line_of(text: str, path: tuple[str | int, ...]) -> int | None:
     """The line (from 1) at which the value at `path` begins, or its nearest parent that exists."""
-    best: tuple[int, int] | None = None
+    return lines_of(text, [path])[path]
+
+
+def lines_of(text: str, paths: Iterable[tuple[str | int, ...]]) -> dict[tuple[str | int, ...], int | None]:
+    """`line_of` for several paths, reading the text once."""
+    wanted = list(paths)
+    missing = {path[:length] for path in wanted for length in range(len(path) + 1)}
+    found: dict[tuple[str | int, ...], int] = {}
     for place, line in _places(text):
-        if place == path[: len(place)] and (best is None or len(place) > best[0]):
-            best = (len(place), line)
-            if len(place) == len(path):
+        if place in missing:
+            missing.discard(place)
+            found[place] = line
+            if not missing:
                 break
-    return best[1] if best else None
+    return {
+        path: next((found[path[:n]] for n in range(len(path), -1, -1) if path[:n] in found), None)
+        for path in wanted
+    }
 
 
 class _Found(ValueError):  # noqa: N818 - a fault found inside a parser hook, which knows no position
-    def __init__(self, problem: str, key: str | None = None, pattern: str | None = None) -> None:
+    def __init__(self, problem: str, line_in: Callable[[str], int | None]) -> None:
         super().__init__(problem)
-        self.problem, self._key, self._pattern = problem, key, pattern
-
-    def line_in(self, text: str) -> int | None:
-        if self._key is not None:
-            return _duplicate_line(text, self._key)
-        if self._pattern is not None and (match := re.search(self._pattern, text)):
-            return text.count("\n", 0, match.start()) + 1
-        return None
+        self.problem, self.line_in = problem, line_in
 
 
 def _decode(data: bytes) -> str:
@@ -107,6 +122,8 @@ def _decode(data: bytes) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
+        if error.reason == "unexpected end of data":
+            raise JsonFault("is cut off in the middle of a character", line) from None
         raise JsonFault(
             f"is not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start}", line
         ) from None
@@ -116,7 +133,7 @@ def _refuse_depth(data: bytes, text: str) -> None:
     if data.count(b"[") + data.count(b"{") <= MAX_DEPTH:
         return
     depth = 0
-    for match in re.finditer(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', text, re.DOTALL):
+    for match in _BRACKET.finditer(text):
         token = match.group()
         if token in "[{":
             depth += 1
@@ -134,28 +151,32 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise _Found(f"the key {key!r} stands twice in one object", key=key)
+                raise _Found(
+                    f"the key {_short(key)} stands twice in one object", partial(_duplicate_line, key=key)
+                )
             seen.add(key)
     return value
 
 
+def _short(key: str) -> str:
+    return repr(key) if len(key) <= 60 else f"{key[:57]!r}..."
+
+
 def _no_constant(token: str) -> float:
-    raise _Found(f"the token {token} is not JSON", pattern=rf"(?<![\w\"]){re.escape(token)}\b")
+    raise _Found(f"the token {token} is not JSON", partial(_bare_line, token=token))
 
 
 def _finite(digits: str) -> float:
     number = float(digits)
     if math.isinf(number):
-        raise _Found(f"the number {digits[:40]} is too large", pattern=re.escape(digits))
+        raise _Found(f"the number {digits[:40]} is too large", partial(_bare_line, token=digits))
     return number
 
 
-def _bounded(convert: Any) -> Any:
+def _bounded(convert: Callable[[str], Any]) -> Callable[[str], Any]:
     def convert_bounded(digits: str) -> Any:
-        if sum(map(str.isdigit, digits)) > MAX_DIGITS:
-            raise _Found(
-                f"a number of more than {MAX_DIGITS:,} digits", pattern=rf"[0-9]{{{MAX_DIGITS + 1}}}"
-            )
+        if _LONG_NUMBER.search(digits.encode()):
+            raise _Found(f"a number of more than {MAX_DIGITS:,} digits", partial(_bare_line, token=digits))
         return convert(digits)
 
     return convert_bounded
@@ -166,41 +187,48 @@ def _syntax_fault(error: json.JSONDecodeError, text: str) -> JsonFault:
         return JsonFault("is empty")
     if error.msg.startswith("Extra data"):
         return JsonFault("holds more than one document: there is text after the first", error.lineno)
-    if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
+    if _is_cut_off(error, text):
         return JsonFault("is cut off: the document does not end", error.lineno)
     return JsonFault(
         f"is not JSON: {error.msg[:1].lower()}{error.msg[1:]}, column {error.colno}", error.lineno
     )
 
 
-def _refuse_lone_surrogates(value: Any) -> None:
-    try:
-        json.dumps(value, ensure_ascii=False).encode("utf-8")
-    except UnicodeEncodeError:
-        raise JsonFault(
-            r"a string holds half of a surrogate pair (such as \ud800), which is no text"
-        ) from None
+def _is_cut_off(error: json.JSONDecodeError, text: str) -> bool:
+    rest = text[error.pos :].rstrip()
+    return (
+        not rest
+        or error.msg.startswith("Unterminated string")
+        or (error.msg.startswith("Invalid \\u") and len(rest) < 6 and '"' not in rest)
+        or _CUT_TOKEN.fullmatch(rest) is not None
+    )
+
+
+def _refuse_lone_surrogates(text: str) -> None:
+    for escape in _ESCAPE.finditer(text):
+        if half := escape.group(1):
+            raise JsonFault(
+                rf"a string holds half of a surrogate pair, \u{half}, which is no text",
+                text.count("\n", 0, escape.start()) + 1,
+            )
 
 
 def _places(text: str) -> Iterator[tuple[tuple[str | int, ...], int]]:
-    """Each value's path and line, in the text's order; repeats a path where a key is repeated."""
-    line = 1
+    """Each value's path and line, in the text's order. Stops where the text is no JSON."""
     path: list[str | int] = []
     containers: list[str] = []
     key_next = False
-    for match in _TOKEN.finditer(text):
-        token = match.group()
-        if token == "\n":
-            line += 1
-        elif token in "[{":
+    for token, line in _tokens(text):
+        if token in "[{":
             yield tuple(path), line
             containers.append(token)
             path.append("" if token == "{" else 0)
             key_next = token == "{"
         elif token in "]}":
-            if containers:
-                containers.pop()
-                path.pop()
+            if not containers:
+                return
+            containers.pop()
+            path.pop()
             key_next = False
         elif token == ",":
             if containers and containers[-1] == "[":
@@ -213,17 +241,38 @@ def _places(text: str) -> Iterator[tuple[tuple[str | int, ...], int]]:
                 path[-1] = json.loads(token)
             except json.JSONDecodeError:
                 return
-            line += token.count("\n")
         else:
             yield tuple(path), line
-            line += token.count("\n")
 
 
 def _duplicate_line(text: str, key: str) -> int | None:
-    seen: set[tuple[str | int, ...]] = set()
-    for place, line in _places(text):
-        if place and place[-1] == key:
-            if place in seen:
+    """The line of the first key that equals `key` and an earlier key of its own object."""
+    objects: list[bool | None] = []  # for each open container: was the key seen; None in a list
+    key_next = False
+    for token, line in _tokens(text):
+        if token in "[{":
+            objects.append(False if token == "{" else None)
+        elif token in "]}":
+            objects.pop()
+        elif key_next and token.startswith('"') and json.loads(token) == key:
+            if objects[-1]:
                 return line
-            seen.add(place)
+            objects[-1] = True
+        key_next = token in "{," and bool(objects) and objects[-1] is not None
     return None
+
+
+def _bare_line(text: str, token: str) -> int | None:
+    """The line of the first token outside strings that is written `token`."""
+    return next((line for found, line in _tokens(text) if found == token), None)
+
+
+def _tokens(text: str) -> Iterator[tuple[str, int]]:
+    line = 1
+    for match in _TOKEN.finditer(text):
+        token = match.group()
+        if token == "\n":
+            line += 1
+        else:
+            yield token, line
+            line += token.count("\n")
