@@ -130,7 +130,9 @@ def measure(name: str) -> Row:
         raise SystemExit(f"{name}: the sides do not agree: {answers}")
 
     best = dict.fromkeys(functions, float("inf"))
-    rounds = {side: max(1, round(SECONDS / _time(run, inputs[side], 1) / SETS)) for side, run in functions.items()}
+    rounds = {
+        side: max(1, round(SECONDS / _time(run, inputs[side], 1) / SETS)) for side, run in functions.items()
+    }
     for _ in range(REPEATS):
         for side, run in functions.items():
             best[side] = min(best[side], _time(run, inputs[side], rounds[side]))

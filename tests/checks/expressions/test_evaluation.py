@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from typing import Any
 
@@ -442,6 +443,34 @@ def test_nothing_is_remembered_of_results_between_two_evaluations() -> None:
 def test_one_expression_serves_many_results() -> None:
     expression = compile_expr("results.a > 1")
     assert [expression.evaluate({"a": a}) for a in (0, 1.5, True)] == [False, True, False]
+
+
+def test_one_expression_serves_many_threads() -> None:
+    expression = compile_expr("sum(results.a) / len(results.a) < max(results.a)")
+    sets = [{"a": [float(number), 0.5, last]} for number in range(50) for last in (0.5, 100.0, NAN)]
+
+    def answers(_: int) -> list[bool | None]:
+        found: list[bool | None] = []
+        for results in sets:
+            try:
+                found.append(expression.evaluate(results))
+            except NotEvaluable:
+                found.append(None)
+        return found
+
+    with ThreadPoolExecutor(4) as pool:
+        runs = list(pool.map(answers, range(20)))
+    assert runs == [[cpython_answer(results["a"]) for results in sets]] * 20
+
+
+def cpython_answer(values: list[float]) -> bool | None:
+    return None if math.isnan(sum(values)) else sum(values) / len(values) < max(values)
+
+
+def test_a_long_key_is_shortened_in_the_message() -> None:
+    with pytest.raises(NotEvaluable) as fault:
+        evaluate_expr(f"results['{'a' * 9_000}'] > 1", {"b" * 9_000: 1})
+    assert len(str(fault.value)) < 1_000
 
 
 def test_refused_and_not_evaluable_are_both_check_errors() -> None:

@@ -1,0 +1,83 @@
+"""An expression asked as a check: True, False, or neither, and the values that the answer came from."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from autoscirub.checks.expressions.compile import build
+from autoscirub.checks.expressions.expression import as_dict
+from autoscirub.checks.expressions.limits import SHOWN_VALUES
+from autoscirub.checks.expressions.tree import COMPARISONS
+from autoscirub.checks.expressions.values import CONTAINERS, kind_of, shorten, show
+from autoscirub.errors import NotEvaluable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from autoscirub.checks.expressions.expression import Expression
+    from autoscirub.checks.expressions.tree import Tree
+
+__all__ = ["check_expr"]
+
+
+def check_expr(expression: Expression, results: Mapping[str, Any]) -> tuple[bool | None, Any, str]:
+    """Ask `expression` as a check: `(passed, value, message)`.
+
+    `passed` is True or False as the expression is, and None if it could not be evaluated or gives something
+    else: neither a pass nor a refutation. `value` is what it gives; None for a list, tuple or dict, which may
+    hold anything. `message` shows the values that the answer came from, in full precision.
+    """
+    try:
+        read = as_dict(results)
+        value = expression.evaluate(read)
+        if value is not True and value is not False:
+            gives = f"gives {show(value)}, {kind_of(value)}; a check must give True or False"
+            kept = None if type(value) in CONTAINERS else value
+            return None, kept, f"could not be evaluated: {shorten(expression.source.strip())}: {gives}"
+        reason = _reason(expression.tree, expression.tree.node, read)
+    except NotEvaluable as fault:
+        return None, None, str(fault)
+    values = ", ".join(f"{text} = {show(found)}" for text, found in expression.read_values(read))
+    shown = shorten("; ".join(part for part in (reason, values) if part), SHOWN_VALUES)
+    return value, value, f"{shorten(expression.source.strip())} is {value}" + (f": {shown}" if shown else "")
+
+
+def _reason(tree: Tree, node: ast.expr, results: dict[str, Any]) -> str:
+    """The comparison that decided, with its values: `0.7426620047798608 < 0.05`. Empty if there is none."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        inner = _reason(tree, node.operand, results)
+        return f"not ({inner})" if inner else ""
+    if isinstance(node, ast.BoolOp):
+        return _deciding_parts(tree, node, results)
+    if isinstance(node, ast.Compare):
+        return _deciding_links(tree, node, results)
+    return ""
+
+
+def _deciding_parts(tree: Tree, node: ast.BoolOp, results: dict[str, Any]) -> str:
+    """Of `and` and `or`: the one part that ended it, or all of them when it took all."""
+    is_and = isinstance(node.op, ast.And)
+    reasons = []
+    for part in node.values:
+        reason = _reason(tree, part, results) or tree.segment(part)
+        if build(tree, part)(results) is not is_and:
+            return reason
+        reasons.append(reason)
+    return (" and " if is_and else " or ").join(reasons)
+
+
+def _deciding_links(tree: Tree, node: ast.Compare, results: dict[str, Any]) -> str:
+    """Of a chain: the one link that failed, or the whole of it when none did."""
+    operands = [node.left, *node.comparators]
+    left = build(tree, node.left)(results)
+    shown = show(left)
+    for index, op in enumerate(node.ops):
+        right = build(tree, operands[index + 1])(results)
+        link = f" {COMPARISONS[type(op)]} {show(right)}"
+        one = ast.Compare(left=operands[index], ops=[op], comparators=[operands[index + 1]])
+        if not build(tree, ast.copy_location(one, node))(results):
+            return show(left) + link
+        shown += link
+        left = right
+    return shown
