@@ -31,7 +31,7 @@ def cases() -> Path:
 
 @pytest.fixture(scope="session")
 def good() -> dict[str, bytes]:
-    """Format -> a small file that is really of it, shows something, and has nothing to flag."""
+    """Format -> a small file that is really of it, shows something, and has nothing to flag. Not Parquet."""
     picture = Image.effect_noise((24, 16), 80).convert("RGB")
     made: dict[str, bytes] = {}
     for name in ("png", "jpeg", "pdf"):
@@ -41,13 +41,18 @@ def good() -> dict[str, bytes]:
     made["svg"] = b'<svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0L9 9"/></svg>\n'
     made["csv"] = b'day,"flow, m3/s"\n1,4.5\n2,"5.0"\n'
     made["json"] = json.dumps({"slope": 0.51, "runs": [1, 2, {"n": None}]}).encode()
+    return made
+
+
+@pytest.fixture(scope="session")
+def parquet_bytes() -> bytes:
+    """A small Parquet file of three rows; skips where the extra is not installed."""
     arrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
     buffer = io.BytesIO()
     parquet.write_table(arrow.table({"day": [1, 2, 3], "flow": [4.5, 5.0, 5.5]}), buffer)
-    made["parquet"] = buffer.getvalue()
-    return made
+    return buffer.getvalue()
 
 
 @pytest.fixture

@@ -138,8 +138,8 @@ def test_a_file_over_the_parsing_limit_is_hashed_and_not_told(
     assert decision.evidence[0].sha256 is not None
 
 
-def test_a_real_parquet_passes_without_a_flag(look: Look, good: dict[str, bytes]) -> None:
-    decision = look(good["parquet"], "a.parquet")
+def test_a_real_parquet_passes_without_a_flag(look: Look, parquet_bytes: bytes) -> None:
+    decision = look(parquet_bytes, "a.parquet")
     assert decision.answer is Answer.HOLDS
     assert note(decision) == ""
 
@@ -174,10 +174,10 @@ def test_a_parquet_without_its_magic_bytes_fails_with_or_without_pyarrow(
 
 
 def test_without_pyarrow_a_parquet_cannot_be_told_and_the_message_says_how_to_get_it(
-    look: Look, monkeypatch: pytest.MonkeyPatch, good: dict[str, bytes]
+    look: Look, monkeypatch: pytest.MonkeyPatch, parquet_bytes: bytes
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    decision = look(good["parquet"], "a.parquet")
+    decision = look(parquet_bytes, "a.parquet")
     assert decision.answer is Answer.COULD_NOT_BE_TOLD
     assert decision.open == ["a.parquet: needs pyarrow: pip install 'autoscirub[parquet]'"]
 

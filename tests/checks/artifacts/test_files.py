@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from autoscirub.checks.artifacts import check_artifact
+from autoscirub.checks.artifacts.nearby import Directories
 from autoscirub.errors import CheckError, PathRefused
 from autoscirub.models import Answer, Decision
 
@@ -90,6 +91,21 @@ def test_a_name_that_differs_in_case_fails_and_names_the_file(tmp_path: Path) ->
         pytest.skip("this filesystem ignores the case of letters")
     message = failed(check_artifact(tmp_path, "results/slope.png"))
     assert "Results/Slope.PNG is there: only the case of letters differs" in message
+
+
+def test_a_filesystem_that_ignores_case_does_not_make_a_wrong_spelling_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such a filesystem, as far as it can be had here: two spellings open one file, and one of them is listed."""
+    (tmp_path / "slope.txt").write_text("x")
+    os.link(tmp_path / "slope.txt", tmp_path / "SLOPE.TXT")
+    for path in ("slope.txt", "SLOPE.TXT"):
+        assert check_artifact(tmp_path, path).answer is Answer.HOLDS
+    monkeypatch.setattr(Directories, "_names", lambda *_: ["slope.txt"])
+    assert check_artifact(tmp_path, "slope.txt").answer is Answer.HOLDS
+    assert failed(check_artifact(tmp_path, "SLOPE.TXT")) == (
+        "missing: the file is spelled slope.txt: only the case of letters differs; rename one of them"
+    )
 
 
 @pytest.mark.parametrize(("stored", "asked"), [("NFC", "NFD"), ("NFD", "NFC")])

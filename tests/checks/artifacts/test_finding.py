@@ -45,6 +45,8 @@ def test_a_long_message_is_cut() -> None:
         (b"<!-- saved --><HTML lang=en>", "it is an HTML page"),
         (b"<?xml version='1.0'?>\n<!DOCTYPE html>", "it is an HTML page"),
         (b"<htmlish>", "it is text"),
+        (b"<!---->" * 140 + b"<html>", "it is an HTML page"),
+        (b"<!---->" * 140, "it is text"),
         (b"<svg>", "it is an SVG image"),
         (b"\xff\xfea\0", "it is UTF-16 text"),
         ("é".encode() * 600, "it is text"),

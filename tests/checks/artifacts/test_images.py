@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFile
 
 from autoscirub.checks.artifacts.formats import FORMATS
+from autoscirub.checks.artifacts.images import IMAGE_BYTES
 from autoscirub.models import Answer, Decision
 
 Look = Callable[..., Decision]
@@ -160,6 +161,31 @@ def test_a_host_that_lets_pillow_forgive_cut_off_files_changes_no_answer(
     without_tables = saved(Image.effect_noise((24, 16), 80), "JPEG").replace(b"\xff\xdb", b"\xff\xeb")
     assert look(without_tables, "a.jpg").answer is Answer.DOES_NOT_HOLD
     assert ImageFile.LOAD_TRUNCATED_IMAGES is True
+
+
+@pytest.mark.parametrize("name", ["png", "jpeg"])
+def test_a_picture_file_over_the_limit_is_not_decoded_and_not_told(name: str) -> None:
+    found = FORMATS[name].look(io.BytesIO(b""), IMAGE_BYTES + 1)
+    assert found.fault is None
+    assert f"the limit is {IMAGE_BYTES} bytes" in (found.unknown or "")
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (lambda data: data[:8] + chunk(b"gAMA", b"\0\0\0\1") + data[8:], "the chunk at byte 8 is gAMA"),
+        (lambda data: data[:8] + data[8:33] * 2 + data[33:], "the chunk at byte 33 is IHDR"),
+        (lambda data: data[:33] + data[-12:], "it has no chunk of pixels (IDAT)"),
+        (lambda _: png_of(0, 5, b"x"), "its header names no size"),
+        (lambda data: data[:12] + b"\0" + data[13:], "there is no chunk at byte 8"),
+    ],
+)
+def test_a_png_of_misplaced_chunks_fails_and_says_which(
+    look: Look, good: dict[str, bytes], damage: Callable[[bytes], bytes], reason: str
+) -> None:
+    decision = look(damage(good["png"]), "a.png")
+    assert decision.answer is Answer.DOES_NOT_HOLD
+    assert reason in (decision.evidence[0].note or "")
 
 
 def blank_pictures() -> dict[str, Image.Image]:
