@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
     from autoscirub.checks.expressions.compile import Run, Unit
 
-__all__ = ["build_comparison"]
+    Link = tuple[str, Callable[[Any, Any], bool], Run]
+
+__all__ = ["build_comparison", "links_of"]
 
 _COMPARABLE: dict[type, frozenset[type]] = {
     float: NUMBERS,
@@ -27,7 +29,6 @@ _COMPARABLE: dict[type, frozenset[type]] = {
 
 def build_comparison(unit: Unit, node: ast.Compare) -> Run:
     """A comparison or a chain of them: True or False, stopping at the first link that does not hold."""
-    operands = [node.left, *node.comparators]
     symbols = [COMPARISONS[type(op)] for op in node.ops]
     if len(symbols) == 1:
         return _one_comparison(unit, node, symbols[0], node.left, node.comparators[0])
@@ -35,15 +36,11 @@ def build_comparison(unit: Unit, node: ast.Compare) -> Run:
         between = _between_constants(unit, node, symbols)
         if between:
             return between
-    first, *rest = unit.build_all(operands)
-    links = [
-        (_link(unit, node, symbol, left, right), run)
-        for symbol, left, right, run in zip(symbols, operands, operands[1:], rest, strict=False)
-    ]
+    first, links = links_of(unit, node)
 
     def chain(results: dict[str, Any]) -> bool:
         left = first(results)
-        for link, run in links:
+        for _, link, run in links:
             right = run(results)
             if not link(left, right):
                 return False
@@ -51,6 +48,17 @@ def build_comparison(unit: Unit, node: ast.Compare) -> Run:
         return True
 
     return chain
+
+
+def links_of(unit: Unit, node: ast.Compare) -> tuple[Run, list[Link]]:
+    """A comparison taken apart: its first operand, then each symbol with its relation and its operand."""
+    operands = [node.left, *node.comparators]
+    symbols = [COMPARISONS[type(op)] for op in node.ops]
+    first, *rest = unit.build_all(operands)
+    return first, [
+        (symbol, _link(unit, node, symbol, left, right), run)
+        for symbol, left, right, run in zip(symbols, operands, operands[1:], rest, strict=False)
+    ]
 
 
 def _one_comparison(unit: Unit, node: ast.Compare, symbol: str, left: ast.expr, right: ast.expr) -> Run:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from autoscirub.checks.expressions.compile import build
+from autoscirub.checks.expressions.chains import links_of
+from autoscirub.checks.expressions.compile import Unit, build
 from autoscirub.checks.expressions.expression import as_dict
 from autoscirub.checks.expressions.limits import SHOWN_VALUES
-from autoscirub.checks.expressions.tree import COMPARISONS
 from autoscirub.checks.expressions.values import CONTAINERS, kind_of, shorten, show
 from autoscirub.errors import NotEvaluable
 
@@ -28,14 +28,18 @@ def check_expr(expression: Expression, results: Mapping[str, Any]) -> tuple[bool
     else: neither a pass nor a refutation. `value` is what it gives; None for a list, tuple or dict, which may
     hold anything. `message` shows the values that the answer came from, in full precision.
     """
+    tree = expression.tree
     try:
         read = as_dict(results)
-        value = expression.evaluate(read)
-        if value is not True and value is not False:
-            gives = f"gives {show(value)}, {kind_of(value)}; a check must give True or False"
-            kept = None if type(value) in CONTAINERS else value
-            return None, kept, f"could not be evaluated: {shorten(expression.source.strip())}: {gives}"
-        reason = _reason(expression.tree, expression.tree.node, read)
+        if isinstance(tree.node, ast.Compare):  # the commonest check: one pass for the answer and its reason
+            value, reason = _links(tree, tree.node, read)
+        else:
+            value = expression.evaluate(read)
+            if value is not True and value is not False:
+                gives = f"gives {show(value)}, {kind_of(value)}; a check must give True or False"
+                kept = None if type(value) in CONTAINERS else value
+                return None, kept, f"could not be evaluated: {shorten(expression.source.strip())}: {gives}"
+            reason = _reason(tree, tree.node, read)
     except NotEvaluable as fault:
         return None, None, str(fault)
     values = ", ".join(f"{text} = {show(found)}" for text, found in expression.read_values(read))
@@ -51,7 +55,7 @@ def _reason(tree: Tree, node: ast.expr, results: dict[str, Any]) -> str:
     if isinstance(node, ast.BoolOp):
         return _deciding_parts(tree, node, results)
     if isinstance(node, ast.Compare):
-        return _deciding_links(tree, node, results)
+        return _links(tree, node, results)[1]
     return ""
 
 
@@ -67,17 +71,15 @@ def _deciding_parts(tree: Tree, node: ast.BoolOp, results: dict[str, Any]) -> st
     return (" and " if is_and else " or ").join(reasons)
 
 
-def _deciding_links(tree: Tree, node: ast.Compare, results: dict[str, Any]) -> str:
-    """Of a chain: the one link that failed, or the whole of it when none did."""
-    operands = [node.left, *node.comparators]
-    left = build(tree, node.left)(results)
+def _links(tree: Tree, node: ast.Compare, results: dict[str, Any]) -> tuple[bool, str]:
+    """A chain's answer, and the one link that failed, or the whole of it when none did."""
+    first, links = links_of(Unit(tree), node)
+    left = first(results)
     shown = show(left)
-    for index, op in enumerate(node.ops):
-        right = build(tree, operands[index + 1])(results)
-        link = f" {COMPARISONS[type(op)]} {show(right)}"
-        one = ast.Compare(left=operands[index], ops=[op], comparators=[operands[index + 1]])
-        if not build(tree, ast.copy_location(one, node))(results):
-            return show(left) + link
-        shown += link
+    for symbol, link, run in links:
+        right = run(results)
+        if not link(left, right):
+            return False, f"{show(left)} {symbol} {show(right)}"
+        shown += f" {symbol} {show(right)}"
         left = right
-    return shown
+    return True, shown

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from typing import Any
 
-from autoscirub.checks.expressions import lint
-from autoscirub.checks.expressions.compile import build
+from autoscirub.checks.expressions.compile import Run, build
 from autoscirub.checks.expressions.grammar import parse
 from autoscirub.checks.expressions.limits import CACHED_EXPRESSIONS
+from autoscirub.checks.expressions.lint import Lint, lint_tree
 from autoscirub.checks.expressions.references import MISSING, look_up
 from autoscirub.checks.expressions.tree import Key, Tree, canonical, path_of
 from autoscirub.checks.expressions.values import kind_of, shorten
@@ -24,11 +24,16 @@ class Expression:
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         """The parsed expression."""
-        self._run = build(tree, tree.node)
         paths: dict[tuple[Key, ...], str] = {}
         for node in tree.references:
             paths.setdefault(path_of(node) or (), tree.segment(node))
         self._paths = paths
+
+    @cached_property
+    def _run(self) -> Run:
+        # Built when it is first needed: the grammar has refused all that can be refused, and a freeze
+        # of ten thousand checks evaluates none of them.
+        return build(self.tree, self.tree.node)
 
     def __repr__(self) -> str:
         return f"Expression({self.source!r})"
@@ -59,14 +64,18 @@ class Expression:
         return canonical(self.tree.node)
 
     @cached_property
+    def _lint(self) -> Lint:
+        return lint_tree(self.tree)
+
+    @property
     def cannot_be_false(self) -> str | None:
         """Why it cannot come out False, in words; None if it can. See `lint`."""
-        return lint.cannot_be_false(self.tree)
+        return self._lint.cannot_be_false
 
-    @cached_property
+    @property
     def warnings(self) -> list[str]:
         """What is allowed but most likely not meant, such as `==` on a float."""
-        return lint.warnings_of(self.tree)
+        return self._lint.warnings
 
     def evaluate(self, results: Mapping[str, Any]) -> Any:
         """Its value on `results`: Python's own value of the same expression, of the same type.

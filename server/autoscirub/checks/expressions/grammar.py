@@ -163,7 +163,11 @@ class _Walk:
         rule = GRAMMAR.get(type(node))
         if rule is None:
             self.refuse_type(node, node)
+        self.tree.nodes.append(node)
+        read = len(self.tree.references)
         rule(self, node, depth + 1)
+        if len(self.tree.references) > read:
+            self.tree.reading.append(node)
 
     def refuse_type(self, node: ast.AST, at: ast.expr) -> NoReturn:
         name = _REFUSED_NAMES.get(type(node), type(node).__name__)

@@ -8,14 +8,14 @@ not be evaluated.
 from __future__ import annotations
 
 import ast
-from typing import Any
+from typing import Any, NamedTuple
 
 from autoscirub.checks.expressions.comparison import RELATIONS
 from autoscirub.checks.expressions.compile import build
 from autoscirub.checks.expressions.tree import COMPARISONS, Tree, canonical, parts_of
 from autoscirub.errors import NotEvaluable
 
-__all__ = ["cannot_be_false", "warnings_of"]
+__all__ = ["Lint", "lint_tree"]
 
 _UNKNOWN: Any = object()
 
@@ -38,23 +38,32 @@ _REFLEXIVE = {"==": True, "<=": True, ">=": True, "!=": False, "<": False, ">": 
 _NEVER_NEGATIVE = {"len": "length", "abs": "absolute value"}
 
 
-def cannot_be_false(tree: Tree) -> str | None:
-    """Why the expression cannot come out False, in words; None if it can, as far as the list tells."""
-    if not tree.references:
-        return "it reads no result, so the work cannot change its answer"
-    return _Truth(tree).always(tree.node, True)
+class Lint(NamedTuple):
+    """What there is to say about an expression besides what the grammar refuses."""
 
-
-def warnings_of(tree: Tree) -> list[str]:
+    cannot_be_false: str | None
+    """Why it cannot come out False, in words; None if it can, as far as the list tells."""
+    warnings: list[str]
     """What is allowed but most likely not meant, in the order of the source."""
+
+
+def lint_tree(tree: Tree) -> Lint:
+    """Look at an expression once for all that a freeze says of it."""
+    if not tree.references:
+        return Lint("it reads no result, so the work cannot change its answer", _warnings(tree, None))
+    truth = _Truth(tree)
+    return Lint(truth.always(tree.node, True), _warnings(tree, truth))
+
+
+def _warnings(tree: Tree, truth: _Truth | None) -> list[str]:
     found = []
-    for node in ast.walk(tree.node):
+    for node in tree.nodes:
         if isinstance(node, ast.Compare):
             found += [(node.lineno, node.col_offset, text) for text in _float_equality(tree, node)]
     warnings = [text for _, _, text in sorted(found)]
     if isinstance(tree.node, _GIVES_NO_BOOLEAN) or _name_called(tree.node) in _GIVE_NUMBERS:
         warnings.append(f"{tree.segment(tree.node)} never gives True or False, which a check must")
-    never = _Truth(tree).always(tree.node, False) if tree.references else None
+    never = truth.always(tree.node, False) if truth else None
     if never:
         warnings.append(f"it can never be true: {never}")
     return warnings
@@ -65,17 +74,8 @@ class _Truth:
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
-        self.reading: set[int] = set()
-        self._mark(tree.node)
-
-    def _mark(self, node: ast.AST) -> bool:
-        """Note the ids of the nodes that read results; the tree outlives this object."""
-        reads = isinstance(node, ast.Name) and node.id == "results"
-        for child in ast.iter_child_nodes(node):
-            reads = self._mark(child) or reads
-        if reads:
-            self.reading.add(id(node))
-        return reads
+        self.reading = {id(node) for node in tree.reading}
+        """The ids of the nodes that read results; the tree outlives this object."""
 
     def always(self, node: ast.expr, wanted: bool) -> str | None:
         """Why `node` can only give `wanted`; None if it can give the other, as far as the list tells."""

@@ -71,6 +71,10 @@ class Tree:
         """The root."""
         self.references: list[ast.expr] = []
         """Every whole reference into results, in the order written."""
+        self.nodes: list[ast.expr] = []
+        """Every node that the grammar has a rule for, parents first."""
+        self.reading: list[ast.expr] = []
+        """Those of them that read results, themselves or in a part."""
         self.encoded = text.encode()
         self.line_starts = [0, *(end.end() for end in LINE_END.finditer(self.encoded))]
 
