@@ -31,6 +31,7 @@ from autoscirub.models import (
     now,
 )
 from autoscirub.store import Project, open_project, sha256_bytes, write_atomic
+from autoscirub.workflow.bulk import without_collecting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,7 +75,8 @@ def freeze(
         raise PredictionsError(
             f"{opened.root / PREDICTIONS_NAME}: is not there; `autoscirub init` lays one down to fill in"
         )
-    lint = lint_predictions(data, progress=progress)
+    with without_collecting():
+        lint = lint_predictions(data, progress=progress)
     with opened.reading() if dry_run else opened.writing() as session:
         _refuse_second(session, data)
         lint.refuse("not frozen")

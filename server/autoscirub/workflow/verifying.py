@@ -34,6 +34,7 @@ from autoscirub.models import (
     weakest,
 )
 from autoscirub.store import Project, ask_ignored, open_project, sha256_bytes
+from autoscirub.workflow.bulk import without_collecting
 from autoscirub.workflow.freezing import earlier_results
 
 if TYPE_CHECKING:
@@ -87,8 +88,9 @@ def verify_predictions(
     """The outcome of the frozen predictions, recorded nowhere."""
     lock, data = _require_frozen(opened, session)
     try:
-        predictions = read_predictions(data)
-        verification = _evaluate(opened, session, predictions, lock, progress)
+        with without_collecting():
+            predictions = read_predictions(data)
+            verification = _evaluate(opened, session, predictions, lock, progress)
     finally:
         _require_frozen(opened, session)
     return Verified(verification, session.notices)
