@@ -9,6 +9,7 @@ from table import show
 
 BENCHMARKS = {
     "expressions": "Expressions: against asteval, simpleeval and CPython's compiled eval",
+    "bombs": "Expressions that want to hang or fill the memory: against what is promised",
     "scale": "freeze and verify: times reading the same files",
     "startup": "Start-up",
 }

@@ -151,3 +151,32 @@ def test_case_17_the_paths_that_stay_inside_have_their_right_outcome(field_case,
         if word in {"pass", "fail"}:
             assert checks[identity]["passed"] is (word == "pass"), identity
     assert "results/figures/slope.png" in checks["a03"]["message"]
+
+
+LIMITED = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (5 * 200 << 20, 5 * 200 << 20))
+resource.setrlimit(resource.RLIMIT_CPU, (10, 10))
+from autoscirub.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_case_12_as_a_whole_stays_within_five_times_200_megabytes_and_2_seconds(field_case) -> None:
+    import subprocess
+    import sys
+
+    project = field_case("12")
+
+    def limited(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", LIMITED, *arguments, "--project", str(project)],
+            capture_output=True,
+            encoding="utf-8",
+        )
+
+    refused = limited("freeze")
+    assert refused.returncode == 3, refused.stderr
+    without_faults(project)
+    assert limited("freeze").returncode == 0
+    assert limited("verify").returncode == 2
