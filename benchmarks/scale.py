@@ -88,9 +88,8 @@ def _timed(call: Callable[[], Any]) -> float:
 @contextlib.contextmanager
 def _git_apart() -> Iterator[list[float]]:
     """Sum the time of every call that goes to git, nested calls once."""
-    from autoscirub.store.history import History
-
     from autoscirub.store import project as project_room
+    from autoscirub.store.history import History
     from autoscirub.workflow import verify as _  # noqa: F401 - loaded before it is patched
 
     spent, depth = [0.0], [0]
