@@ -9,7 +9,6 @@ from autoscirub.checks.lock import (
     freeze_note,
     frozen_bytes,
     read_lock,
-    recorded_freeze,
     require_frozen,
 )
 from autoscirub.checks.outcome import OUTCOME_ANSWERS, decide_outcome
@@ -54,6 +53,5 @@ __all__ = [
     "read_lock",
     "read_predictions",
     "read_results",
-    "recorded_freeze",
     "require_frozen",
 ]

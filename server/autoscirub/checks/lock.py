@@ -9,8 +9,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
-
 from autoscirub.checks.predictions import PREDICTIONS_NAME
 from autoscirub.errors import PredictionsError, TamperedError
 from autoscirub.models import FileDigest, PredictionsLock, PreregLock
@@ -28,7 +26,6 @@ __all__ = [
     "freeze_note",
     "frozen_bytes",
     "read_lock",
-    "recorded_freeze",
     "require_frozen",
 ]
 
@@ -41,17 +38,6 @@ def read_lock(project: Project) -> PreregLock | None:
     """`.prereg.lock`; None when it is not there. Raises CorruptError when it is no lock."""
     data = project.read(LOCK_NAME, limit=_LOCK_LIMIT)
     return None if data is None else decode(data, PreregLock, LOCK_NAME)
-
-
-def recorded_freeze(history: History | None) -> PredictionsLock | None:
-    """The newest freeze in the history that no unfreeze has taken off; None when there is none."""
-    commit = _freeze_commit(history)
-    if commit is None:
-        return None
-    try:
-        return PredictionsLock.model_validate(commit.facts.get("predictions"))
-    except ValidationError as error:
-        raise TamperedError(f"history: the freeze commit {commit.oid[:12]} cannot be read: {error}") from None
 
 
 def frozen_bytes(history: History | None) -> bytes | None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from autoscirub.errors import CorruptError
-from autoscirub.models import RunManifest, now
+from autoscirub.models import Locks, RunManifest, now
 from autoscirub.store.files import read_regular, sha256_bytes, sha256_file
 from autoscirub.store.history import History
 from autoscirub.store.project_git import ProjectHead, project_head
@@ -54,29 +53,22 @@ class Project:
             history = History.open_for_reading(self.state.root, self.root) if self.state.exists() else None
             if history is not None:
                 stack.enter_context(history)
-            session = Session(self, history, self.state.read(RunManifest) or RunManifest())
             missing = None if history else History.missing_notice(self.state.root, self.root)
-            session.notices += history.notices if history else [missing] if missing else []
-            session.check_manifest()
-            yield session
+            notices = history.notices if history else [missing] if missing else []
+            yield Session.opened(self, history, self.state.read(RunManifest), notices)
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[Session]:
         """Hold the state directory's lock, with the working history open for writing."""
         with self.state.writing():
-            manifest = self.state.read(RunManifest)
+            found = self.state.read(RunManifest)
             history = History.open_for_writing(
-                self.state.root, manifest.history_id if manifest else None, self.root
+                self.state.root, found.history_id if found else None, self.root
             )
             with history:
-                session = Session(self, history, manifest or RunManifest())
-                session.notices += [*self.state.notices, *history.notices]
-                if manifest is None:
-                    session.restore_manifest()
-                else:
-                    session.check_manifest()
+                session = Session.opened(self, history, found, [*self.state.notices, *history.notices])
                 if session.manifest.history_id is None:
-                    session.manifest.history_id = history.id or uuid.uuid4().hex
+                    session.manifest.history_id = history.id
                     session.manifest.created_at = session.manifest.created_at or now()
                 yield session
 
@@ -87,41 +79,45 @@ class Session:
 
     project: Project
     history: History | None
+    found: RunManifest | None
+    """`run_manifest.json` as it lies there."""
+    recorded: RunManifest | None
+    """`run_manifest.json` as the history's newest step has it: what was decided, whatever the file says."""
     manifest: RunManifest
+    """What holds: the recorded one, and the file only where there is no record."""
     notices: list[str] = field(default_factory=list)
 
-    def kept_manifest(self) -> RunManifest | None:
-        """The manifest that the history's newest commit holds; None when it holds none that can be read."""
-        if self.history is None or self.history.head is None:
-            return None
-        data = self.history.read(self.history.head, f"state/{_MANIFEST}")
-        try:
-            return decode(data, RunManifest, _MANIFEST) if data is not None else None
-        except CorruptError:
-            return None
+    @classmethod
+    def opened(
+        cls, project: Project, history: History | None, found: RunManifest | None, notices: Iterable[str]
+    ) -> Session:
+        """Compare the manifest with the history; the history's holds, because a file can be edited."""
+        recorded = _recorded(history)
+        session = cls(project, history, found, recorded, recorded or found or RunManifest(), list(notices))
+        if recorded is not None and found is None:
+            session.notices.append(
+                f"{_MANIFEST}: is gone or cannot be read; what the history has of it holds"
+            )
+        elif recorded is not None and found != recorded:
+            session.notices.append(
+                f"{_MANIFEST}: is not as the history has it (edited, or a write was cut off); the history's holds"
+            )
+        return session
+
+    @property
+    def found_locks(self) -> Locks:
+        """The locks that the file claims."""
+        return self.found.locks if self.found else Locks()
+
+    @property
+    def recorded_locks(self) -> Locks:
+        """The locks that the history has."""
+        return self.recorded.locks if self.recorded else Locks()
 
     def recorded_notices(self) -> list[str]:
         """What was ever found amiss with the history itself, oldest first: it was begun again, put back, lost."""
         commits = self.history.commits() if self.history else []
         return [f"{commit.at}: {notice}" for commit in reversed(commits) for notice in commit.notices]
-
-    def restore_manifest(self) -> None:
-        """Take the manifest from the history, where the file is gone or could not be read."""
-        kept = self.kept_manifest()
-        if kept is not None:
-            self.manifest = kept
-            self.notices.append(f"{_MANIFEST}: was gone or could not be read; restored from the history")
-
-    def check_manifest(self) -> None:
-        """Note a manifest that the history does not know as it is."""
-        if self.history is None or self.history.head is None:
-            return
-        kept = self.history.read(self.history.head, f"state/{_MANIFEST}")
-        found = self.project.state.read_bytes(_MANIFEST)
-        if kept is not None and found is not None and kept != found:
-            self.notices.append(
-                f"{_MANIFEST}: is not as the history has it: it was edited, or a write was interrupted"
-            )
 
     def record(self, event: str, *, at: str, facts: dict[str, Any], judged: Iterable[str] = ()) -> str:
         """Write the manifest, commit the state and the judged files, and export the history.
@@ -162,6 +158,16 @@ class Session:
             listed.append({"path": path, "sha256": sha256_bytes(data), "size": len(data), "kept": True})
             left -= len(data)
         return listed
+
+
+def _recorded(history: History | None) -> RunManifest | None:
+    if history is None or history.head is None:
+        return None
+    data = history.read(history.head, f"state/{_MANIFEST}")
+    try:
+        return decode(data, RunManifest, _MANIFEST) if data is not None else None
+    except CorruptError:
+        return None
 
 
 def open_project(project: str | Path | None = None, state_dir: str | Path | None = None) -> Project:

@@ -10,7 +10,6 @@ from autoscirub.checks import (
     PREDICTIONS_LIMIT,
     PREDICTIONS_NAME,
     lint_predictions,
-    recorded_freeze,
 )
 from autoscirub.models import Answer, Decision, Evidence, now
 from autoscirub.store import Project, Session, open_project, sha256_bytes
@@ -47,7 +46,7 @@ def check(
     """
     opened = open_project(project, state_dir)
     with opened.reading() as session:
-        frozen = recorded_freeze(session.history) is not None or _claims_freeze(opened, session)
+        frozen = session.recorded_locks.predictions is not None or _claims_freeze(opened, session)
         if not frozen:
             return Checked([_not_frozen(opened)], None, session.notices)
         if read_only:
@@ -61,7 +60,7 @@ def check(
 
 def _claims_freeze(opened: Project, session: Session) -> bool:
     # A lock without a record is a claim to be refused with its reason, not something never set up.
-    return session.manifest.locks.predictions is not None or (opened.root / LOCK_NAME).exists()
+    return session.found_locks.predictions is not None or (opened.root / LOCK_NAME).exists()
 
 
 def _not_frozen(opened: Project) -> Decision:

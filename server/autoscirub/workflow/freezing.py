@@ -15,7 +15,6 @@ from autoscirub.checks import (
     frozen_bytes,
     lint_predictions,
     read_lock,
-    recorded_freeze,
     require_frozen,
 )
 from autoscirub.errors import PredictionsError, TamperedError, TrustError
@@ -125,10 +124,10 @@ def earlier_results(session: Session) -> list[FileDigest]:
 
 
 def _refuse_second(session: Session, data: bytes) -> None:
-    recorded = recorded_freeze(session.history)
+    recorded = session.recorded_locks.predictions
     if recorded is None:
         return
-    require_frozen(data, read_lock(session.project), session.manifest.locks.predictions, recorded)
+    require_frozen(data, read_lock(session.project), session.found_locks.predictions, recorded)
     raise PredictionsError(
         f"{PREDICTIONS_NAME}: nothing new to lock: frozen at {recorded.frozen_at}, sha256 {recorded.sha256}, and "
         "unchanged since. To change it, take the freeze off on the record: autoscirub unfreeze --reason '…'"
@@ -152,7 +151,7 @@ def unfreeze(
         raise PredictionsError("unfreeze: the reason is empty; say why, it stands in the record for good")
     opened = open_project(project, state_dir)
     with opened.reading() as session:
-        recorded = recorded_freeze(session.history)
+        recorded = session.recorded_locks.predictions
     if recorded is None:
         raise PredictionsError(
             f"{PREDICTIONS_NAME}: no freeze of it is recorded, so there is nothing to take off"
@@ -165,7 +164,7 @@ def unfreeze(
     if digest is not None and digest != recorded.sha256:
         raise TrustError(f"unfreeze: --digest {digest} is not what is frozen, which is {recorded.sha256}")
     with opened.writing() as session:
-        if recorded_freeze(session.history) != recorded:
+        if session.recorded_locks.predictions != recorded:
             raise TamperedError("unfreeze: the freeze changed while this ran; look at `autoscirub status`")
         return _unfreeze(opened, session, recorded, reason.strip(), "ci" if digest else "terminal")
 

@@ -12,7 +12,6 @@ from autoscirub.checks import (
     freeze_note,
     lint_predictions,
     read_lock,
-    recorded_freeze,
     require_frozen,
 )
 from autoscirub.errors import AutoscirubError, CheckError, ConfigError, CorruptError
@@ -64,12 +63,12 @@ def status(project: str | Path | None = None, *, state_dir: str | Path | None = 
 
 def _look(opened: Project, session: Session, found: Status) -> NextStep:
     data = opened.read(PREDICTIONS_NAME, limit=PREDICTIONS_LIMIT)
-    recorded = recorded_freeze(session.history)
-    claimed = session.manifest.locks.predictions is not None or (opened.root / LOCK_NAME).exists()
+    recorded = session.recorded_locks.predictions
+    claimed = session.found_locks.predictions is not None or (opened.root / LOCK_NAME).exists()
     if recorded is None and not claimed:
         return _unfrozen(data, found)
     try:
-        lock = require_frozen(data, read_lock(opened), session.manifest.locks.predictions, recorded)
+        lock = require_frozen(data, read_lock(opened), session.found_locks.predictions, recorded)
     except (CheckError, CorruptError) as error:
         found.faults.append(str(error))
         found.decisions.append(

@@ -139,7 +139,9 @@ def _schema_faults(value: object, text: str, name: str, schema: str) -> Iterator
 
     shape = data_dir("schemas") / f"{schema}.schema.json"
     validator = jsonschema.Draft202012Validator(json.loads(shape.read_text("utf-8")))
-    for error in sorted(validator.iter_errors(value), key=lambda error: [str(part) for part in error.absolute_path]):
+    for error in sorted(
+        validator.iter_errors(value), key=lambda error: [str(part) for part in error.absolute_path]
+    ):
         path = tuple(error.absolute_path)
         line = line_of(text, path)
         yield f"{name}: {json_path(path)}{f' (line {line})' if line else ''}: {error.message[:300]}"

@@ -18,7 +18,6 @@ from autoscirub.checks import (
     load_results,
     read_lock,
     read_predictions,
-    recorded_freeze,
     require_frozen,
 )
 from autoscirub.errors import ResultsError
@@ -113,7 +112,7 @@ def record_verification(opened: Project, session: Session, verification: Verific
 def _require_frozen(opened: Project, session: Session) -> tuple[PredictionsLock, bytes]:
     data = opened.read(PREDICTIONS_NAME, limit=PREDICTIONS_LIMIT)
     lock = require_frozen(
-        data, read_lock(opened), session.manifest.locks.predictions, recorded_freeze(session.history)
+        data, read_lock(opened), session.found_locks.predictions, session.recorded_locks.predictions
     )
     return lock, data or b""
 
@@ -165,7 +164,12 @@ def _evaluate(
         headline=headline,
         notes=list(
             dict.fromkeys(
-                [*([note] if late else []), *_unfreeze_notes(session), *session.recorded_notices(), *session.notices]
+                [
+                    *([note] if late else []),
+                    *_unfreeze_notes(session),
+                    *session.recorded_notices(),
+                    *session.notices,
+                ]
             )
         ),
         checks=evaluated.results,
