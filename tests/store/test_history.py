@@ -782,6 +782,15 @@ def test_a_cut_off_step_that_the_bundle_has_passed_by_is_kept_and_said(
     assert events(state) == ["two", "one"]
 
 
+def test_a_mark_whose_commit_never_reached_the_disk_is_passed_over(state: Path, data: Path) -> None:
+    history_id, _ = record(state, "one")
+    (checkout,) = (data / "checkouts").iterdir()
+    value = json.loads(checkout.read_text())
+    checkout.write_text(json.dumps({**value, "pending": {"head": "1" * 40, "before": value["head"]}}))
+    assert record(state, "two", history_id=history_id)[1] == []
+    assert events(state) == ["two", "one"]
+
+
 def test_what_a_killed_export_left_beside_the_bundle_is_removed(state: Path) -> None:
     history_id, _ = record(state, "one")
     for name in (".tmp-0011-history.bundle", ".tmp-0011-history.bundle.lock"):

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from autoscirub.errors import CorruptError, HistoryError
 from autoscirub.store.history_bundle import BUNDLE_NAME, open_bundle
+from autoscirub.store.history_compare import PUT_BACK, begun_again
 from autoscirub.store.history_facts import HistoryCommit
 from autoscirub.store.history_memory import Checkout, Memory
 from autoscirub.store.history_objects import MOST_BYTES, HistoryObjects
-from autoscirub.store.history_opening import begun_again, reconcile
+from autoscirub.store.history_opening import reconcile
 from autoscirub.store.history_working import rebuild
 from autoscirub.store.userdata import user_data_dir
 
@@ -209,7 +210,7 @@ def _beyond(repository: Repository, head: str, state_dir: Path, project: Path | 
     memory = Memory(data, state_dir, project)
     known: Checkout = memory.checkout()
     path = state_dir / BUNDLE_NAME
-    if known.head is not None and not (
+    if known.head not in (None, head) and not (
         repository.has_commit(known.head) and repository.is_ancestor(known.head, head)
     ):
         commits, first = repository.line(head)
@@ -218,7 +219,7 @@ def _beyond(repository: Repository, head: str, state_dir: Path, project: Path | 
         else:
             memory.notices.append(
                 f"{path}: lacks the step {known.head[:12]} that was exported here last; there were {known.commits} "
-                f"steps then, and there are {commits} now: tampering or a restored backup"
+                f"steps then, and there are {commits} now: {PUT_BACK}"
             )
     return memory.notices
 

@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING
 from autoscirub.errors import CorruptError, HistoryError
 from autoscirub.models import now
 from autoscirub.store.history_bundle import BUNDLE_NAME, MAIN, Bundle, open_bundle, remove_leftovers
+from autoscirub.store.history_compare import Comparison, begun_again, elsewhere
 from autoscirub.store.history_memory import Checkout, Memory
 from autoscirub.store.history_objects import HistoryObjects
 from autoscirub.store.history_repository import NEW_PREFIX, Repository, new_folder
-from autoscirub.store.history_working import CHECKOUTS, WorkingHistory, rebuild
+from autoscirub.store.history_working import WorkingHistory, rebuild
 from autoscirub.store.userdata import held
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["begun_again", "reconcile"]
+__all__ = ["reconcile"]
 
 _ID = re.compile(r"[0-9a-f]{32}")
 _LOCK_SECONDS = 60.0
@@ -56,15 +56,6 @@ def reconcile(
     return opened
 
 
-def begun_again(bundle: Path, known_first: str, first: str | None, where: str) -> str:
-    """The notice that a history does not begin as the one that is remembered."""
-    now_begins = f"now begins with commit {first[:12]}" if first else "is not there, so a new one begins"
-    return (
-        f"{bundle}: the history was begun again: {where} it began with commit {known_first[:12]}, and it "
-        f"{now_begins}. It was removed or replaced, or another project stands here"
-    )
-
-
 def _remove_half_made(histories: Path) -> None:
     # Repositories that a kill left half made; one of another process's is younger than this.
     for folder in histories.glob(f"{NEW_PREFIX}*"):
@@ -87,6 +78,7 @@ class _Opening:
         self.notices: list[str] = []
         self.damaged = False
         self.fresh: Repository | None = None
+        self.refs: dict[str, str] = {}
 
     def open(self, history_id: str | None) -> WorkingHistory:
         bundle = self._bundle()
@@ -155,11 +147,12 @@ class _Opening:
         repository = Repository(directory)
         repository.sweep()
         try:
-            main = repository.refs().get(MAIN)
-            if main is None or repository.has_commit(main):
+            self.refs = repository.refs()
+            if MAIN not in self.refs or repository.has_commit(self.refs[MAIN]):
                 return repository
         except HistoryError:
             pass  # moved aside below: the bundle is what counts, and it can be rebuilt from that
+        self.refs = {}
         repository.git.close()
         aside = directory.with_name(f"{directory.name}.broken-{uuid.uuid4().hex[:8]}")
         directory.rename(aside)
@@ -180,7 +173,9 @@ class _Opening:
                 return self._made(directory)
             fresh.git.close()
             fresh.directory.rename(directory)
-            return Repository(directory)
+            repository = Repository(directory)
+            self.refs = repository.refs()
+            return repository
         if fresh is not None:
             repository.take_in(fresh)
             fresh.remove()
@@ -195,8 +190,7 @@ class _Opening:
         return Repository(directory)
 
     def _without_bundle(self, opened: WorkingHistory) -> None:
-        repository = opened.repository
-        main = repository.refs().get(MAIN)
+        repository, main = opened.repository, self.refs.get(MAIN)
         pending = self.known.pending
         quiet = pending is not None and pending.before is None and not self.damaged
         tips = [pending.head if pending else None, self.known.head, main]
@@ -217,12 +211,12 @@ class _Opening:
         elif self.known.first is not None:
             self.notices.append(begun_again(self.path, self.known.first, None, "as this machine remembers,"))
         else:
-            self._say_elsewhere(None)
+            self.notices += elsewhere(self.path, self.memory, None)
 
     def _with_bundle(self, opened: WorkingHistory, bundle: Bundle) -> None:
         repository, head = opened.repository, bundle.head
         opened.exported = head
-        main = repository.refs().get(MAIN)
+        main = self.refs.get(MAIN)
         pending = self.known.pending
         if pending is not None and pending.before == head:
             tip = pending.head if repository.has_commit(pending.head) else main
@@ -231,7 +225,9 @@ class _Opening:
                 opened.exported = None  # the export that a kill cut off; nothing is amiss
                 opened.export(self.path)
                 return
-        self._compare(repository, head)
+        self.notices += Comparison(self.path, repository, self.memory, self.known, self.refs).with_bundle(
+            head
+        )
         self._move_main(opened, head)
         if not self.notices and (self.known.head != head or pending or not bundle.is_as(self.known.bundle)):
             commits, first = repository.line(head)
@@ -245,76 +241,10 @@ class _Opening:
                 )
             )
 
-    def _compare(self, repository: Repository, head: str) -> None:
-        """Say what was recorded beyond the bundle, and keep it."""
-        known, said = self.known, list[str]()
-        if known.head is None:
-            self._say_elsewhere(repository.line(head)[1])
-        for line, where in self._lines(repository.refs()):
-            if not repository.has_commit(line):
-                self._say_lacking(repository, head, line)
-            elif not any(repository.is_ancestor(line, tip) for tip in (head, *said)):
-                self._say_line(repository, head, line, where)
-                said.append(line)
-
-    def _lines(self, refs: dict[str, str]) -> Iterator[tuple[str, str]]:
-        """What the bundle is expected to hold or to build on, and where that is known from."""
-        known, main = self.known, refs.get(MAIN)
-        if known.pending is not None:
-            yield known.pending.head, "written here and not yet exported"
-        if known.head is not None:
-            yield known.head, "recorded here"
-        others = {
-            oid
-            for name, oid in refs.items()
-            if name.startswith(CHECKOUTS) and not name.endswith(self.memory.key)
-        }
-        # Another clone of the project shares the working repository and may have moved its main.
-        if main is not None and (known.head is None or main not in others):
-            yield main, "in the working repository"
-
-    def _say_lacking(self, repository: Repository, head: str, line: str) -> None:
-        first = repository.line(head)[1]
-        if self.known.first and self.known.first != first:
-            said = begun_again(self.path, self.known.first, first, "as this machine remembers,")
-        else:
-            said = f"{self.path}: lacks the step {line[:12]} that was recorded here: tampering or a restored backup"
-        self.notices.append(f"{said}. The bundle counts")
-
-    def _say_line(self, repository: Repository, head: str, other: str, where: str) -> None:
-        kept = repository.keep_other_line(other)
-        known_first, first = repository.line(other)[1], repository.line(head)[1]
-        if known_first != first:
-            said = begun_again(self.path, known_first, first, f"{where},")
-        elif repository.is_ancestor(head, other):
-            missing = repository.count(other, head)
-            said = (
-                f"{self.path}: lacks {missing} of the steps {where}, the last {other[:12]}: tampering or a restored "
-                "backup"
-            )
-        else:
-            said = (
-                f"{self.path}: is on another line than the one {where}, whose last step is {other[:12]}: tampering "
-                "or a restored backup"
-            )
-        if not self.known.head:
-            said += ", or another checkout of this project has gone on"
-        self.notices.append(
-            f"{said}. The bundle counts; the other line is kept in {repository.directory} as {kept}"
-        )
-
-    def _say_elsewhere(self, first: str | None) -> None:
-        for folder, other in self.memory.elsewhere().items():
-            if other != first:
-                self.notices.append(
-                    f"{self.path}: this project also has a history in {folder}, which begins with commit "
-                    f"{other[:12]}; this one is separate from it"
-                )
-
     def _move_main(self, opened: WorkingHistory, head: str) -> None:
         repository = opened.repository
         opened.head = head
-        main = repository.refs().get(MAIN)
+        main = self.refs.get(MAIN)
         if main == head:
             return
         if main is not None and not repository.is_ancestor(main, head):
