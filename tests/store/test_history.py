@@ -681,6 +681,72 @@ def test_a_damaged_working_repository_is_rebuilt_from_the_bundle(state: Path, da
     assert events(state) == ["three", "two", "one"]
 
 
+def test_a_lost_working_repository_does_not_hide_that_the_bundle_is_older(state: Path, data: Path) -> None:
+    bundle = state / "history.bundle"
+    history_id, _ = record(state, "one")
+    older = bundle.read_bytes()
+    record(state, "two", history_id=history_id)
+    shutil.rmtree(data / "histories")
+    bundle.write_bytes(older)
+    _, notices = record(state, "three", history_id=history_id)
+    assert "lacks the step" in notices[0]
+    assert "tampering or a restored backup" in notices[0]
+    assert events(state) == ["three", "one"]
+
+
+def test_a_lost_working_repository_does_not_hide_a_replaced_history(
+    state: Path, tmp_path: Path, data: Path
+) -> None:
+    history_id, _ = record(state, "one")
+    shutil.rmtree(data / "histories")
+    shutil.copy(strangers_bundle(tmp_path / "stranger", {"x": b"1"}), state / "history.bundle")
+    assert "begun again" in record(state, history_id=history_id)[1][0]
+
+
+def test_a_disk_that_takes_no_more_is_not_taken_for_a_corrupt_bundle(state: Path, tmp_path: Path) -> None:
+    record(state, "one", big=os.urandom(300_000))
+    child = """
+import resource, sys
+from pathlib import Path
+from autoscirub.errors import HistoryError
+from autoscirub.store.history import History
+state = Path(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+for open_it in (lambda: History.open_for_reading(state), lambda: History.open_for_writing(state, None, state.parent)):
+    try:
+        open_it()
+    except HistoryError as error:
+        print(error)
+"""
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE), "AUTOSCIRUB_DATA_DIR": str(tmp_path / "new")}
+    done = subprocess.run(
+        [sys.executable, "-c", child, str(state)], env=environment, check=True, capture_output=True, text=True
+    )
+    assert done.stdout.count("could not be unpacked here") == 2
+    assert [path.name for path in state.iterdir()] == ["history.bundle"]
+    assert list((tmp_path / "new" / "histories").glob(".new-*")) == []
+    assert events(state) == ["one"]
+
+
+def test_without_a_temporary_folder_reading_says_so(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record(state, "one")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
+    with pytest.raises(HistoryError, match="TMPDIR"):
+        History.open_for_reading(state)
+
+
+def test_a_repository_that_a_kill_left_half_made_is_removed_in_time(state: Path, data: Path) -> None:
+    old, new = data / "histories" / ".new-old", data / "histories" / ".new-new"
+    for folder in (old, new):
+        folder.mkdir(parents=True)
+    os.utime(old, (1, 1))
+    record(state, "one")
+    assert not old.exists()
+    assert new.exists()  # perhaps another process is making it right now
+
+
 def test_a_record_that_cannot_be_read_is_said_and_work_goes_on(state: Path, data: Path) -> None:
     history_id, _ = record(state, "one")
     (checkout,) = (data / "checkouts").iterdir()
