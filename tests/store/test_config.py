@@ -318,7 +318,7 @@ def test_toml_faults_are_the_callers_error() -> None:
 TOML_TEXT = st.text("abrunpoteslimdk_.='\"[]{},#\n 0123x-:é\\&*!|>?%@")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(CONFIG_NAMES), st.binary() | st.text().map(str.encode) | TOML_TEXT.map(str.encode))
 @example(YAML, b"a: !!bool x")
 @example(YAML, b"? [a]\n: b")

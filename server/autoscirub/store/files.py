@@ -18,6 +18,7 @@ __all__ = [
     "is_path",
     "leads_out",
     "read_regular",
+    "refuse_unusable",
     "sha256_bytes",
     "sha256_file",
     "write_atomic",
@@ -83,7 +84,7 @@ def read_regular(
     that could block. With `within`, a path whose parents lead out of that folder is refused too.
     Raises `error`, saying what was found.
     """
-    _refuse_unusable(path, within, error)
+    refuse_unusable(path, within, error)
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -118,7 +119,7 @@ def write_atomic(path: Path, data: bytes, *, within: Path | None = None) -> None
     `within`, a path whose parents lead out of that folder is refused. Raises StateError where the folder
     cannot be written.
     """
-    _refuse_unusable(path, within, StateError)
+    refuse_unusable(path, within, StateError)
     temporary = path.with_name(f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -139,7 +140,8 @@ def write_atomic(path: Path, data: bytes, *, within: Path | None = None) -> None
         raise StateError(f"{path}: cannot be written: {cause.strerror}; {_advice(cause, path)}") from cause
 
 
-def _refuse_unusable(path: Path, within: Path | None, error: type[Exception]) -> None:
+def refuse_unusable(path: Path, within: Path | None, error: type[Exception]) -> None:
+    """Raise `error` for what is no path at all, and for a path whose parents lead out of `within`."""
     if not is_path(path):
         raise error(f"{str(path)!r}: is no path: it holds a NUL character, or half of a surrogate pair")
     if within is not None and leads_out(path.parent, within):

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from autoscirub.errors import CorruptError, NewerVersionError, StateError
 from autoscirub.models import SCHEMA_VERSION, StateModel, now, strict_json
-from autoscirub.store.files import TEMPORARY_PREFIX, read_regular, write_atomic
+from autoscirub.store.files import TEMPORARY_PREFIX, read_regular, refuse_unusable, write_atomic
 from autoscirub.store.locks import state_lock
 from autoscirub.store.strictjson import JsonFault, lines_of, parse
 
@@ -105,7 +105,12 @@ class StateStore:
     def remove(self, name: str) -> None:
         """Remove a file, where it is there. Only inside `writing()`."""
         self._require_lock(name)
-        (self.root / name).unlink(missing_ok=True)
+        path = self.root / name
+        refuse_unusable(path, self.root, StateError)
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as cause:
+            raise StateError(f"{path}: cannot be removed: {cause.strerror}") from cause
 
     def update(self, model: type[Model], change: Callable[[Model], Model], name: str | None = None) -> Model:
         """Read, change and write back under one lock, so that no other write is lost."""
@@ -162,14 +167,17 @@ class StateStore:
     def files(self) -> list[str]:
         """Every regular file that belongs to the record, sorted: no locks, logs, jobs or half-written files."""
         found: list[str] = []
-        for folder, folders, names in os.walk(self.root, onerror=_refuse_unlisted):
-            relative = os.path.relpath(folder, self.root)
-            if relative == ".":
-                folders[:] = [name for name in folders if name not in _NOT_COMMITTED]
-            for name in names:
-                path = os.path.normpath(os.path.join(relative, name))  # noqa: PTH118 - pure text, many files
-                if not _passing(name) and _is_regular(self.root / path):
-                    found.append(path)
+        try:
+            for folder, folders, names in os.walk(self.root, onerror=_refuse_unlisted):
+                relative = os.path.relpath(folder, self.root)
+                if relative == ".":
+                    folders[:] = [name for name in folders if name not in _NOT_COMMITTED]
+                for name in names:
+                    path = os.path.normpath(os.path.join(relative, name))  # noqa: PTH118 - pure text, many files
+                    if not _passing(name) and _is_regular(self.root / path):
+                        found.append(path)
+        except RecursionError:  # before Python 3.12, os.walk calls itself
+            raise StateError(f"{self.root}: folders in it are nested too deeply to be listed") from None
         return sorted(found)
 
     def _require_lock(self, name: str) -> None:
@@ -191,7 +199,7 @@ def _is_regular(path: Path) -> bool:
 
 
 def _passing(name: str) -> bool:
-    return name.startswith((TEMPORARY_PREFIX, ".lock")) or name == "history.bundle"
+    return name.startswith((TEMPORARY_PREFIX, ".lock")) or name.startswith("history.bundle")
 
 
 def decode(data: bytes, model: type[Model], name: str) -> Model:
