@@ -46,14 +46,17 @@ TABLE = [
         ["the recorded freeze", sha256_bytes(EDITED), sha256_bytes(FROZEN)],
     ),
     ((FROZEN, lock(EDITED), *GOOD[2:]), TamperedError, [".prereg.lock: was edited", sha256_bytes(EDITED)]),
-    ((FROZEN, lock(FROZEN, ("c", "d")), *GOOD[2:]), TamperedError, [".prereg.lock: was edited"]),
+    (
+        (FROZEN, lock(FROZEN, ("c", "d")), *GOOD[2:]),
+        TamperedError,
+        [".prereg.lock: was edited: its check ids"],
+    ),
     ((FROZEN, None, *GOOD[2:]), TamperedError, [".prereg.lock: is gone", sha256_bytes(FROZEN)]),
     (
         (FROZEN, lock(FROZEN), record(EDITED), record(FROZEN)),
         TamperedError,
         ["run_manifest.json: was edited"],
     ),
-    ((FROZEN, lock(FROZEN), None, record(FROZEN)), TamperedError, ["run_manifest.json: was edited"]),
     ((FROZEN.replace(b"\n", b"\r\n"), *GOOD[1:]), TamperedError, ["line endings only", sha256_bytes(FROZEN)]),
 ]
 
@@ -64,6 +67,10 @@ def test_each_disagreement_is_an_error_that_names_both_sides(given, error, named
         require_frozen(*given)
     for part in named:
         assert part in str(caught.value)
+
+
+def test_a_manifest_that_is_gone_says_nothing_and_the_history_holds() -> None:
+    assert require_frozen(FROZEN, lock(FROZEN), None, record(FROZEN)) == record(FROZEN)
 
 
 def test_a_freeze_that_all_four_agree_on_stands() -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -94,12 +97,11 @@ def test_looking_writes_nothing_anywhere(committed, cli, tmp_path, elsewhere, tr
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become a user who may not write")
 def test_status_and_validate_work_for_a_user_who_may_not_write(committed, cli, tmp_path) -> None:
-    readable = tmp_path.parent / f"{tmp_path.name}-readable"
+    folder = Path(tempfile.mkdtemp(prefix="autoscirub-readable-"))
+    folder.chmod(0o755)
+    readable = folder / "project"
     shutil.copytree(committed, readable)
     subprocess.run(["chmod", "-R", "a+rX,a-w", str(readable)], check=True)
-    for parent in readable.parents:
-        if str(parent).startswith("/tmp/"):
-            parent.chmod(parent.stat().st_mode | 0o055)
     try:
         for command in ("status", "validate", "check --read-only"):
             done = subprocess.run(
@@ -108,7 +110,7 @@ def test_status_and_validate_work_for_a_user_who_may_not_write(committed, cli, t
                     "--reuid=65534",
                     "--regid=65534",
                     "--clear-groups",
-                    _python(),
+                    sys.executable,
                     "-m",
                     "autoscirub",
                     *command.split(),
@@ -126,12 +128,10 @@ def test_status_and_validate_work_for_a_user_who_may_not_write(committed, cli, t
                 timeout=60,
             )
             assert done.returncode == 0, done.stderr
-        assert "holds (verified)" in subprocess.run(
-            ["true"], check=True, capture_output=True, encoding="utf-8"
-        ).stdout or done.stdout.startswith("✓ verified")
+        assert done.stdout.startswith("✓ verified")
     finally:
         subprocess.run(["chmod", "-R", "u+w", str(readable)], check=True)
-        shutil.rmtree(readable)
+        shutil.rmtree(folder)
 
 
 def test_a_project_whose_git_is_a_file_works(committed, cli, tmp_path) -> None:
@@ -199,15 +199,7 @@ def test_an_artifact_that_git_ignores_passes_and_says_that_a_clone_will_lack_it(
     assert "git ignores this file" in line
 
 
-def _python() -> str:
-    import sys
-
-    return sys.executable
-
-
 def _package() -> str:
-    from pathlib import Path
-
     import autoscirub
 
     return str(Path(autoscirub.__file__).parents[1])

@@ -147,3 +147,31 @@ def test_the_outcome_goes_stale_with_one_digit_of_the_results_and_not_with_a_tou
     out = cli("status", "--project", grid).out
     assert "could not be told (stale)" in out
     assert "results/results.json is not what it was" in out
+
+
+def test_an_outcome_written_by_hand_is_stale_and_its_words_are_not_repeated(grid, cli) -> None:
+    cli("verify", "--project", grid)
+    file = grid / ".autoscirub" / "verification.json"
+    forged = file.read_text("utf-8").replace("refuted", "verified").replace("does_not_hold", "holds")
+    file.write_text(forged, "utf-8")
+    out = cli("status", "--project", grid).out
+    assert "is not in the history as it lies there" in out
+    assert "verified" not in out
+    ran = cli("verify", "--project", grid)
+    assert ran.status == 1
+
+
+def test_a_manifest_that_is_gone_is_taken_from_the_history(grid, cli) -> None:
+    before = (grid / ".autoscirub" / "run_manifest.json").read_bytes()
+    (grid / ".autoscirub" / "run_manifest.json").unlink()
+    assert cli("verify", "--project", grid).status == 1
+    assert (grid / ".autoscirub" / "run_manifest.json").read_bytes() == before
+
+
+def test_an_unreadable_outcome_is_moved_aside_and_not_overwritten(grid, cli) -> None:
+    cli("verify", "--project", grid)
+    file = grid / ".autoscirub" / "verification.json"
+    file.write_text("{")
+    assert cli("verify", "--project", grid).status == 1
+    [aside] = (grid / ".autoscirub").glob("verification.json.corrupt-*")
+    assert aside.read_text() == "{"

@@ -88,16 +88,21 @@ def require_frozen(
         )
     if found != history.sha256:
         raise TamperedError(_changed(predictions, found, lock, history))
-    if lock.sha256 != history.sha256 or lock.checks != history.checks:
+    if lock.sha256 != history.sha256:
         raise TamperedError(
             f"{LOCK_NAME}: was edited: it says sha256 {lock.sha256}, the recorded freeze of {history.frozen_at} says "
             f"sha256 {history.sha256}. Restore {LOCK_NAME}"
         )
-    if manifest is None or manifest != history:
-        says = f"sha256 {manifest.sha256}" if manifest else "nothing"
+    if lock.checks != history.checks:
         raise TamperedError(
-            f"run_manifest.json: was edited: of the frozen predictions it says {says} (and what goes with it); the "
-            f"recorded freeze of {history.frozen_at} says sha256 {history.sha256}. Restore run_manifest.json"
+            f"{LOCK_NAME}: was edited: its check ids are not those of the recorded freeze of {history.frozen_at}, "
+            f"sha256 {history.sha256}. Restore {LOCK_NAME}"
+        )
+    if manifest is not None and manifest != history:  # one that is gone says nothing, and is written anew
+        raise TamperedError(
+            f"run_manifest.json: was edited: of the frozen predictions it says sha256 {manifest.sha256} and what goes "
+            f"with it; the recorded freeze of {history.frozen_at} says sha256 {history.sha256}. Restore it, or remove "
+            "it: the next command that writes takes it from the history"
         )
     return history
 
@@ -105,11 +110,10 @@ def require_frozen(
 def _not_recorded(lock: PreregLock | None, manifest: PredictionsLock | None) -> PredictionsError:
     if lock is None and manifest is None:
         return PredictionsError(f"{PREDICTIONS_NAME}: is not frozen; run `autoscirub freeze` first")
-    there = " and ".join(
-        name for name, value in ((LOCK_NAME, lock), ("run_manifest.json", manifest)) if value
-    )
+    names = [name for name, value in ((LOCK_NAME, lock), ("run_manifest.json", manifest)) if value]
+    there = f"{names[0]} says" if len(names) == 1 else f"{names[0]} and {names[1]} say"
     return PredictionsError(
-        f"{PREDICTIONS_NAME}: no freeze of it is recorded in the history, though {there} says that it was frozen. "
+        f"{PREDICTIONS_NAME}: no freeze of it is recorded in the history, though {there} that it was frozen. "
         "A lock written by hand is no freeze: restore history.bundle, or run `autoscirub freeze` to freeze it now"
     )
 

@@ -166,7 +166,10 @@ def validate(
 
 @app.command(
     "eval",
-    epilog=_example('autoscirub eval "abs(results.slope + 0.5) < 0.05" --results results/results.json'),
+    epilog=_example(
+        'autoscirub eval "results.slope < 0.5" --results results/results.json',
+        'autoscirub eval -- "-results.slope > 0.5"',
+    ),
 )
 def evaluate(
     expr: Annotated[str, typer.Argument(help="One expression over results.")],
@@ -292,7 +295,12 @@ def trust(
     elif digest is not None:
         found = record_trust(digest, by="ci", project=project, state_dir=state_dir)
     if as_json:
-        output.json_answer([found.decision], ok=found.trusted, digest=found.digest, programs=found.programs)
+        output.json_answer(
+            [found.decision],
+            ok=found.trusted or not found.programs,
+            digest=found.digest,
+            programs=found.programs,
+        )
     elif found.programs:
         accept = f"not trusted here; to accept exactly this: autoscirub trust --digest {found.digest}"
         output.text("trusted on this machine" if found.trusted else accept)

@@ -101,7 +101,7 @@ def _inside(option: str, value: str) -> None:
     from autoscirub.checks import path_faults
 
     if fault := path_faults(value):
-        raise ConfigError(f"{option}: {fault}")
+        raise ConfigError(f"{option} {value!r}: name a file inside the project; {fault}")
 
 
 def _command(run: str) -> list[str]:

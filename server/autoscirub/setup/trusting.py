@@ -33,7 +33,7 @@ def record_trust(
 
 
 def _view(opened: Project, view: TrustView) -> Trust:
-    trusted = is_trusted(view)
+    trusted = is_trusted(view, str(opened.root))
     decision = Decision(
         subject="trust",
         question="May the programs that this project names run on this machine?",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from autoscirub.store.history_repository import Repository
     from autoscirub.store.history_working import WorkingHistory
 
-__all__ = ["BUNDLE_NAME", "History", "HistoryCommit"]
+__all__ = ["BUNDLE_NAME", "History", "HistoryCommit", "placeless"]
 
 
 class History:
@@ -166,7 +166,9 @@ class History:
         that is streamed. `facts` is plain JSON data. Call `export` when the command's steps are done. Raises
         HistoryError for a name, a file or facts that cannot be kept, and then nothing has changed.
         """
-        self.head = self._writable().commit(event, files, facts, at, self._unrecorded)
+        self.head = self._writable().commit(
+            event, files, facts, at, [placeless(notice, self._path.parent) for notice in self._unrecorded]
+        )
         self._unrecorded = []
         return self.head
 
@@ -200,6 +202,13 @@ class History:
         if self._opened is None:
             raise HistoryError("history: opened for reading, so nothing can be recorded in it")
         return self._opened
+
+
+def placeless(text: str, state_dir: Path) -> str:
+    """`text` without the places of this machine: what is recorded travels to others, and says nothing of here."""
+    text = text.replace(f"{state_dir}/", "").replace(str(state_dir), "the state directory")
+    data = user_data_dir(create=False)
+    return text if data is None else text.replace(str(data), "(this machine's data directory)")
 
 
 def _beyond(repository: Repository, head: str, state_dir: Path, project: Path | None) -> list[str]:

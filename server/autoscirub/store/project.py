@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from autoscirub.errors import CorruptError
 from autoscirub.models import Locks, RunManifest, now
 from autoscirub.store.files import read_regular, sha256_bytes, sha256_file
-from autoscirub.store.history import History
+from autoscirub.store.history import History, placeless
+from autoscirub.store.history_repository import path_problem
 from autoscirub.store.project_git import ProjectHead, project_head
 from autoscirub.store.resolve import Location, resolve
 from autoscirub.store.state import StateStore, decode
@@ -93,7 +94,8 @@ class Session:
     ) -> Session:
         """Compare the manifest with the history; the history's holds, because a file can be edited."""
         recorded = _recorded(history)
-        session = cls(project, history, found, recorded, recorded or found or RunManifest(), list(notices))
+        session = cls(project, history, found, recorded, recorded or found or RunManifest())
+        session.notices += [placeless(notice, project.state.root) for notice in notices]
         if recorded is not None and found is None:
             session.notices.append(
                 f"{_MANIFEST}: is gone or cannot be read; what the history has of it holds"
@@ -114,6 +116,13 @@ class Session:
         """The locks that the history has."""
         return self.recorded.locks if self.recorded else Locks()
 
+    def knows(self, name: str) -> bool:
+        """Whether the history's newest step has the state file `name` exactly as it lies there."""
+        if self.history is None or self.history.head is None:
+            return False
+        kept = self.history.read(self.history.head, f"state/{name}")
+        return kept is not None and kept == self.project.state.read_bytes(name)
+
     def recorded_notices(self) -> list[str]:
         """What was ever found amiss with the history itself, oldest first: it was begun again, put back, lost."""
         commits = self.history.commits() if self.history else []
@@ -129,7 +138,8 @@ class Session:
             raise RuntimeError("a session that only reads cannot record")
         state = self.project.state
         state.write(self.manifest)
-        files: dict[str, bytes | Path] = {f"state/{name}": state.root / name for name in state.files()}
+        names = [name for name in state.files() if path_problem(f"state/{name}") is None]
+        files: dict[str, bytes | Path] = {f"state/{name}": state.root / name for name in names}
         listed = self._keep(judged, files)
         facts = {**facts, "files": listed, "project_git": dict(self._project_head())}
         oid = self.history.commit(event, files, facts=facts, at=at)
@@ -146,7 +156,7 @@ class Session:
         listed: list[dict[str, Any]] = []
         for path in sorted(set(judged)):
             target = self.project.root / path
-            if target.is_symlink() or not target.is_file():
+            if target.is_symlink() or not target.is_file() or path_problem(f"project/{path}"):
                 continue
             size = target.stat().st_size
             if size > min(bounds.keep_file, left):

@@ -199,7 +199,7 @@ def _is_regular(path: Path) -> bool:
 
 
 def _passing(name: str) -> bool:
-    return name.startswith((TEMPORARY_PREFIX, ".lock")) or name.startswith("history.bundle")
+    return name.startswith((TEMPORARY_PREFIX, ".lock", "history.bundle"))
 
 
 def decode(data: bytes, model: type[Model], name: str) -> Model:

@@ -34,13 +34,17 @@ def trust_view(config: ProjectConfig) -> TrustView:
     return TrustView(programs, sha256_bytes(strict_json(programs, indent=None).encode()))
 
 
-def is_trusted(view: TrustView) -> bool:
-    """Whether exactly these programs were allowed on this machine."""
-    return view.digest is not None and view.digest in _granted(read_user_json(_FILE))
+def is_trusted(view: TrustView, project: str) -> bool:
+    """Whether exactly these programs were allowed on this machine, in this project's folder.
+
+    The folder counts: `python run.py` is another program in another place.
+    """
+    granted = _granted(read_user_json(_FILE)).get(view.digest or "")
+    return isinstance(granted, dict) and project in granted
 
 
 def grant_trust(view: TrustView, digest: str, *, by: str, project: str) -> None:
-    """Allow exactly what has `digest` on this machine.
+    """Allow exactly what has `digest` on this machine, in the folder `project`.
 
     Raises TrustError when `digest` is not what would run now, or when there is nowhere to keep it.
     """
@@ -53,8 +57,11 @@ def grant_trust(view: TrustView, digest: str, *, by: str, project: str) -> None:
         )
 
     def add(data: dict[str, Any]) -> dict[str, Any]:
-        entry = {"at": now(), "by": by, "project": project, "programs": view.programs}
-        return {**data, "granted": {**_granted(data), digest: entry}}
+        granted = _granted(data)
+        places = granted.get(digest)
+        entry = {"at": now(), "by": by, "programs": view.programs}
+        kept = places if isinstance(places, dict) else {}
+        return {**data, "granted": {**granted, digest: {**kept, project: entry}}}
 
     update_user_json(_FILE, add)
 

@@ -52,12 +52,12 @@ def status(project: str | Path | None = None, *, state_dir: str | Path | None = 
     found.faults += [fault for file in found.files for fault in file.faults if file.path != PREDICTIONS_NAME]
     try:
         with opened.reading() as session:
-            found.notices += session.notices
+            found.notices += dict.fromkeys([*session.recorded_notices(), *session.notices])
             found.next = _look(opened, session, found)
     except AutoscirubError as error:
         if str(error) not in found.faults:
             found.faults.append(str(error))
-        found.next = NextStep("autoscirub validate", "a file cannot be read; put it right first")
+        found.next = NextStep("autoscirub status", "put the fault above right first, then look again")
     return found
 
 
@@ -77,7 +77,7 @@ def _look(opened: Project, session: Session, found: Status) -> NextStep:
         return NextStep("autoscirub verify", "it names what changed; restore that, or unfreeze on the record")
     note = freeze_note(lock, earlier_results(session))
     found.decisions.append(_predictions(data, Answer.HOLDS, "frozen", f"frozen at {lock.frozen_at}; {note}"))
-    return _outcome(opened, found)
+    return _outcome(opened, session, found)
 
 
 def _unfrozen(data: bytes | None, found: Status) -> NextStep:
@@ -93,8 +93,9 @@ def _unfrozen(data: bytes | None, found: Status) -> NextStep:
     return NextStep("autoscirub freeze", "the predictions are ready to be fixed")
 
 
-def _outcome(opened: Project, found: Status) -> NextStep:
+def _outcome(opened: Project, session: Session, found: Status) -> NextStep:
     kept = opened.state.read(Verification)
+    unknown = kept is not None and not session.knows(Verification.file_name)
     if kept is None:
         why = (
             "the predictions are frozen"
@@ -103,6 +104,8 @@ def _outcome(opened: Project, found: Status) -> NextStep:
         )
         return NextStep("autoscirub verify", why)
     stale = _stale(opened, kept, found.results)
+    if unknown:  # whatever it says, nothing rests on it
+        stale = [f"{Verification.file_name} is not in the history as it lies there", *stale]
     if stale:
         found.decisions.append(
             Decision(
@@ -110,7 +113,7 @@ def _outcome(opened: Project, found: Status) -> NextStep:
                 question="Does the kept outcome still stand?",
                 answer=Answer.COULD_NOT_BE_TOLD,
                 word="stale",
-                open=[f"it said {kept.headline}", *stale],
+                open=[*([] if unknown else [f"it said {kept.headline}"]), *stale],
                 at=now(),
             )
         )

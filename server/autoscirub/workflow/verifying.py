@@ -97,6 +97,7 @@ def verify_predictions(
 
 def record_verification(opened: Project, session: Session, verification: Verification) -> None:
     """Write `verification.json` and commit it with what it was reached on."""
+    opened.state.read(Verification)  # one that cannot be read is moved aside, not overwritten
     opened.state.write(verification)
     facts = {
         "outcome": verification.outcome.value,
