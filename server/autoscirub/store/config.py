@@ -191,9 +191,18 @@ def _shown(value: Any) -> str:
 
 
 def _known_keys(path: tuple[int | str, ...]) -> list[str]:
+    """The keys of the table at `path`; an index, or a key that people choose, leads to a table of the same kind."""
     model: Any = ProjectConfig
     for part in path:
-        annotation = model.model_fields[part].annotation
-        candidates = [annotation, *getattr(annotation, "__args__", ())]
-        model = next(option for option in candidates if hasattr(option, "model_fields"))
+        if part in model.model_fields:
+            model = _table_in(model.model_fields[part].annotation)
+            if model is None:
+                return []
     return sorted(model.model_fields)
+
+
+def _table_in(annotation: Any) -> Any:
+    if hasattr(annotation, "model_fields"):
+        return annotation
+    found = (_table_in(part) for part in getattr(annotation, "__args__", ()))
+    return next((table for table in found if table is not None), None)
