@@ -31,6 +31,8 @@ def run_demo(to: Path | None, *, say: Callable[[str], None] | None, steps: list[
     """
     tell = say or (lambda _text: None)
     folder = _folder(to)
+    # Whoever runs this from a virtual environment that is not active needs the whole path.
+    command = "autoscirub" if shutil.which("autoscirub") else sys.argv[0]
     tell(f"Two real projects, copied to {folder}\n")
     tell("1. The Nile at Aswan, 1871–1970. The question: did its flow drop, when, and by how much?")
     _through(folder, "nile", Outcome.VERIFIED, tell, steps)
@@ -44,10 +46,10 @@ def run_demo(to: Path | None, *, say: Callable[[str], None] | None, steps: list[
     tell(
         "\nWhat each outcome rested on is kept in .autoscirub/ there. Try to change it afterwards:\n"
         f"  $ cd {folder / 'nile'}\n"
-        "  $ autoscirub status\n"
-        "  $ echo >> prereg.toml && autoscirub verify --no-judge    # exit status 3: it names both digests\n"
+        f"  $ {command} status\n"
+        f"  $ echo >> prereg.toml && {command} verify --no-judge    # exit status 3: it names both digests\n"
         "Then in a project of yours:\n"
-        "  $ cd my-project && autoscirub init"
+        f"  $ cd my-project && {command} init"
     )
 
 
