@@ -35,7 +35,9 @@ def cli_reference() -> str:
     """Each command's `--help`, as a plain terminal shows it."""
     from autoscirub.cli.app import app
 
-    names = [command.name or command.callback.__name__ for command in app.registered_commands if command.callback]
+    names = [
+        command.name or command.callback.__name__ for command in app.registered_commands if command.callback
+    ]
     parts = ["# Command line\n\nMade from the commands' own `--help` by `make docs`; do not edit.\n"]
     parts.append("What each exit status means is in [exit-status.md](exit-status.md).\n")
     parts.append(f"```text\n{_help()}\n```\n")
@@ -68,7 +70,9 @@ def state_reference() -> str:
     )
     for where, title in (("project", "In the project's folder"), ("state", "In the state directory")):
         parts.append(f"## {title}\n")
-        parts.append("| file | what it is | written by | read by | schema | commit it |\n|---|---|---|---|---|---|")
+        parts.append(
+            "| file | what it is | written by | read by | schema | commit it |\n|---|---|---|---|---|---|"
+        )
         for entry in load_layout().file:
             if entry.where != where:
                 continue

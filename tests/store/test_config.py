@@ -127,8 +127,8 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
     ),
     "unknown key in pyproject": (
         PYPROJECT,
-        "[tool.autoscirub]\njudge = 1",
-        f"unknown key judge; known here: {KNOWN}",
+        "[tool.autoscirub]\njugde = 1",
+        f"unknown key jugde; known here: {KNOWN}",
     ),
     "unknown key in YAML": (
         YAML,
