@@ -9,9 +9,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from autoscirub.models.base import SCHEMA_VERSION, Closed, Frozen, StateModel, now, strict_json
-from autoscirub.models.config import AuditConfig, LimitsConfig, ProjectConfig, RunConfig
+from autoscirub.models.config import (
+    AuditConfig,
+    JudgeConfig,
+    LimitsConfig,
+    ProjectConfig,
+    RoundsConfig,
+    RunConfig,
+)
 from autoscirub.models.decision import SIGNS, Answer, Asks, Cost, DecidedBy, Decision, Evidence, weakest
-from autoscirub.models.manifest import FileDigest, Instruction, Locks, PredictionsLock, RunManifest, Unfreeze
+from autoscirub.models.manifest import (
+    Ended,
+    FileDigest,
+    Instruction,
+    Locks,
+    Loop,
+    LoopEnding,
+    PredictionsLock,
+    RubricLock,
+    RunManifest,
+    ScopeChange,
+    SettingsLock,
+    Unfreeze,
+)
 from autoscirub.models.prereg import ArtifactCheck, Check, ExprCheck, Prereg, PreregLock
 from autoscirub.models.verification import CheckResult, Digests, JudgeVerdict, Outcome, Verification
 
@@ -41,7 +61,6 @@ if TYPE_CHECKING:
         RubricNumbers,
         RubricRerun,
         RubricScore,
-        ScopeChange,
     )
 
 __all__ = [
@@ -63,6 +82,7 @@ __all__ = [
     "DecidedBy",
     "Decision",
     "Digests",
+    "Ended",
     "Event",
     "Evidence",
     "ExecutableRubric",
@@ -73,11 +93,14 @@ __all__ = [
     "Goal",
     "Infeasible",
     "Instruction",
+    "JudgeConfig",
     "JudgeVerdict",
     "Layout",
     "LayoutEntry",
     "LimitsConfig",
     "Locks",
+    "Loop",
+    "LoopEnding",
     "Outcome",
     "PredictionsLock",
     "Prereg",
@@ -88,16 +111,19 @@ __all__ = [
     "ReportSummary",
     "RevisionPlan",
     "RevisionTarget",
+    "RoundsConfig",
     "RubricArtifact",
     "RubricCheck",
     "RubricExpr",
     "RubricJudge",
+    "RubricLock",
     "RubricNumbers",
     "RubricRerun",
     "RubricScore",
     "RunConfig",
     "RunManifest",
     "ScopeChange",
+    "SettingsLock",
     "StateModel",
     "Unfreeze",
     "Verification",
@@ -131,7 +157,6 @@ _LATER = {
             "RubricNumbers",
             "RubricRerun",
             "RubricScore",
-            "ScopeChange",
         ),
         "rubric",
     ),

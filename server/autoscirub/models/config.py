@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from autoscirub.models.base import Closed
 
-__all__ = ["AuditConfig", "LimitsConfig", "ProjectConfig", "RunConfig"]
+__all__ = ["AuditConfig", "JudgeConfig", "LimitsConfig", "ProjectConfig", "RoundsConfig", "RunConfig"]
 
 _Positive = Annotated[float, Field(gt=0)]
 
@@ -22,6 +22,27 @@ class RunConfig(Closed):
     inputs: list[str] = Field(default_factory=list)
     outputs: list[str] = Field(default_factory=list)
     seconds: _Positive = Field(default=600, description="wall clock")
+
+
+class RoundsConfig(Closed):
+    """`[rounds]`: when the loop of verifying and revising ends for want of budget."""
+
+    max: int = Field(default=10, ge=1, description="rounds")
+    seconds: _Positive | None = Field(
+        default=None, description="wall clock of the whole loop; null: no limit"
+    )
+    revise_seconds: _Positive = Field(default=3600, description="wall clock of one revision")
+
+
+class JudgeConfig(Closed):
+    """`[judge]`: who reads what code cannot decide. Part of what a freeze locks."""
+
+    backend: Literal["none"] = Field(
+        default="none", description="no judge: what must be read cannot be assessed"
+    )
+    model: str | None = None
+    repeats: int = Field(default=1, ge=1, le=99, description="members of the panel")
+    agree: int = Field(default=1, ge=1, le=99, description="alike answers that make the panel's answer")
 
 
 class AuditConfig(Closed):
@@ -44,6 +65,19 @@ class ProjectConfig(Closed):
     state_dir: str | None = None
     report: str | None = None
     results: str | None = None
+    rubric: str | None = Field(default=None, description="the rubric that people write; default: rubric.toml")
     run: RunConfig | None = None
+    rounds: RoundsConfig = Field(default_factory=RoundsConfig)
+    judge: JudgeConfig = Field(default_factory=JudgeConfig)
     audit: AuditConfig = Field(default_factory=AuditConfig)
     limits: LimitsConfig = Field(default_factory=LimitsConfig)
+
+    def deciding(self) -> dict[str, Any]:
+        """The settings that decide, as plain JSON data: what a freeze locks besides the files."""
+        return {
+            "report": self.report,
+            "results": self.results,
+            "rubric": self.rubric,
+            "run.command": list(self.run.command) if self.run else None,
+            **{f"judge.{key}": value for key, value in self.judge.model_dump(mode="json").items()},
+        }

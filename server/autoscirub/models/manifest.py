@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from autoscirub.models.base import Frozen, Sha256, StateModel, UtcTime
+from autoscirub.models.faults import Fault, raise_faults
 
-__all__ = ["FileDigest", "Instruction", "Locks", "PredictionsLock", "RunManifest", "Unfreeze"]
+__all__ = [
+    "Actor",
+    "Ended",
+    "FileDigest",
+    "Instruction",
+    "Locks",
+    "Loop",
+    "LoopEnding",
+    "PredictionsLock",
+    "RubricLock",
+    "RunManifest",
+    "ScopeChange",
+    "SettingsLock",
+    "Unfreeze",
+]
 
 Actor = Literal["terminal", "ci", "agent", "command"]
+
+LoopEnding = Literal[
+    "satisfied", "satisfied_in_reduced_scope", "budget_spent", "stalled", "infeasible", "error"
+]
 
 
 class FileDigest(Frozen):
@@ -43,10 +62,67 @@ class PredictionsLock(Frozen):
     by: Actor = "command"
 
 
+class ScopeChange(Frozen):
+    """A criterion, or a setting that decides, changed after the freeze, on the record."""
+
+    at: UtcTime
+    by: Literal["terminal", "ci", "agent"]
+    reason: Annotated[str, Field(min_length=1, pattern=r"\S")]
+    criteria: list[str] = Field(default_factory=list, description="ids of the criteria that changed")
+    settings: list[str] = Field(default_factory=list, description="the settings that changed")
+
+    @model_validator(mode="after")
+    def _says_what(self) -> Self:
+        if not self.criteria and not self.settings:
+            raise_faults("ScopeChange", [Fault(("criteria",), "names nothing that changed", [])])
+        return self
+
+
+class RubricLock(Frozen):
+    """The freeze of the rubric, as recorded; every scope change renews it."""
+
+    source: str = Field(description="the file that people write")
+    source_sha256: Sha256
+    sha256: Sha256 = Field(description="of executable_rubric.json")
+    frozen_at: UtcTime
+    criteria: list[str] = Field(description="criterion ids, in the rubric's order")
+    by: Actor = "command"
+
+
+class SettingsLock(Frozen):
+    """The settings that decide, as they were at the freeze."""
+
+    sha256: Sha256 = Field(description="of the values as strict JSON")
+    values: dict[str, Any] = Field(description="by their place in the configuration")
+    frozen_at: UtcTime
+
+
 class Locks(Frozen):
     """What decides and is locked, each once."""
 
     predictions: PredictionsLock | None = None
+    rubric: RubricLock | None = None
+    settings: SettingsLock | None = None
+
+
+class Ended(Frozen):
+    """How and when the loop came to an end."""
+
+    state: LoopEnding
+    round: Annotated[int, Field(ge=1)] | None = None
+    why: str
+    at: UtcTime
+
+
+class Loop(Frozen):
+    """The state of the loop of verifying and revising."""
+
+    first_round: Annotated[int, Field(ge=1)] = Field(
+        description="rounds before it do not count for the budget"
+    )
+    started_at: UtcTime
+    ended: Ended | None = None
+    continued: list[Ended] = Field(default_factory=list, description="endings that a person went on after")
 
 
 class Unfreeze(Frozen):
@@ -73,4 +149,9 @@ class RunManifest(StateModel):
     instruction: Instruction | None = None
     locks: Locks = Field(default_factory=Locks)
     unfreezes: list[Unfreeze] = Field(default_factory=list)
+    scope_changes: list[ScopeChange] = Field(
+        default_factory=list,
+        description="every change of what was frozen of rubric and settings, on the record",
+    )
+    loop: Loop | None = None
     created_at: UtcTime | None = None

@@ -39,6 +39,12 @@ class CriterionResult(Frozen):
     reused_from_round: RoundNumber | None = Field(
         default=None, description="the round whose verdict this is, since nothing it rests on changed"
     )
+    rests_on: dict[str, str] = Field(
+        default_factory=dict, description="each thing that the answer was reached on, with its digest"
+    )
+    asked_again_because: list[str] = Field(
+        default_factory=list, description="which of those changed since the round before, so that it was asked again"
+    )
 
     @model_validator(mode="after")
     def _flag_and_status_agree(self) -> Self:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from autoscirub.models.base import Frozen, StateModel, UtcTime
+from autoscirub.models.base import Frozen, StateModel
 from autoscirub.models.faults import Fault, nonfinite_faults, raise_faults, repeated_ids
+from autoscirub.models.manifest import ScopeChange
 from autoscirub.models.prereg import ArtifactFormat
 
 if TYPE_CHECKING:
@@ -204,15 +205,6 @@ class Criterion(Frozen):
                 "with an expected_path, or let a judge read it",
                 "never",
             )
-
-
-class ScopeChange(Frozen):
-    """A criterion changed after the freeze, on the record."""
-
-    at: UtcTime
-    by: Literal["terminal", "ci", "agent"]
-    reason: _Text
-    criteria: Annotated[list[_Id], Field(min_length=1)] = Field(description="the criteria that changed")
 
 
 class ExecutableRubric(StateModel):
