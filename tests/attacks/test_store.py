@@ -217,13 +217,13 @@ def test_the_records_files_are_listed_without_following_or_waiting(state: Path, 
         "\x1b[2J",
         os.fsdecode(b"\xff\xfe"),
         ".tmpfile",
-        "history.bundle.json",
+        "history.json",
         " ",
         "-rf",
     ):
         (state / name).touch()
     assert StateStore(state).files() == sorted(
-        ["a\nb.json", "\x1b[2J", os.fsdecode(b"\xff\xfe"), ".tmpfile", "history.bundle.json", " ", "-rf"]
+        ["a\nb.json", "\x1b[2J", os.fsdecode(b"\xff\xfe"), ".tmpfile", "history.json", " ", "-rf"]
     )
 
 

@@ -482,6 +482,7 @@ def test_the_record_leaves_out_what_is_not_kept(tmp_path: Path) -> None:
         "jobs/1/out",
         "logs/today",
         "history.bundle",
+        "history.bundle.corrupt-20260131T090000Z",
     ]
     for name in kept + left_out:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
