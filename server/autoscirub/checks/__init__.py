@@ -7,7 +7,6 @@ from autoscirub.checks.lock import (
     LOCK_NAME,
     existing_results,
     freeze_note,
-    frozen_bytes,
     read_lock,
     require_frozen,
 )
@@ -21,6 +20,9 @@ from autoscirub.checks.predictions import (
     read_predictions,
 )
 from autoscirub.checks.results import DEFAULT_RESULTS, Results, find_results, load_results, read_results
+from autoscirub.checks.rubric import RUBRIC_NAME, SHORT_NAME, Rubric, load_rubric, read_rubric, read_short
+from autoscirub.checks.rubric_changes import RubricChanges, needs_reading, rubric_changes
+from autoscirub.checks.rubric_lint import RubricLint, lint_rubric
 
 __all__ = [
     "CHECK_WORDS",
@@ -29,11 +31,16 @@ __all__ = [
     "OUTCOME_ANSWERS",
     "PREDICTIONS_LIMIT",
     "PREDICTIONS_NAME",
+    "RUBRIC_NAME",
+    "SHORT_NAME",
     "Evaluated",
     "Expression",
     "Lint",
     "Predictions",
     "Results",
+    "Rubric",
+    "RubricChanges",
+    "RubricLint",
     "check_artifact",
     "check_artifacts",
     "check_expr",
@@ -44,14 +51,19 @@ __all__ = [
     "existing_results",
     "find_results",
     "freeze_note",
-    "frozen_bytes",
     "lint_predictions",
+    "lint_rubric",
     "load_results",
+    "load_rubric",
+    "needs_reading",
     "path_faults",
     "path_warnings",
     "plain_value",
     "read_lock",
     "read_predictions",
     "read_results",
+    "read_rubric",
+    "read_short",
     "require_frozen",
+    "rubric_changes",
 ]
