@@ -1,6 +1,17 @@
 """What code decides: expressions over results, artifacts, predictions and their lock."""
 
 from autoscirub.checks.artifacts import check_artifact, check_artifacts, path_faults, path_warnings
+from autoscirub.checks.criteria import (
+    CRITERION_WORDS,
+    CriteriaVerification,
+    Kept,
+    criterion_status,
+    decide_criterion,
+    report_of,
+    verify_criteria,
+)
+from autoscirub.checks.criteria_basis import basis
+from autoscirub.checks.criteria_inputs import Inputs, gather
 from autoscirub.checks.evaluate import CHECK_WORDS, Evaluated, evaluate_checks, plain_value
 from autoscirub.checks.expressions import Expression, check_expr, compile_expr, evaluate_expr
 from autoscirub.checks.lock import (
@@ -19,6 +30,7 @@ from autoscirub.checks.predictions import (
     lint_predictions,
     read_predictions,
 )
+from autoscirub.checks.report_file import find_report
 from autoscirub.checks.results import DEFAULT_RESULTS, Results, find_results, load_results, read_results
 from autoscirub.checks.rubric import RUBRIC_NAME, SHORT_NAME, Rubric, load_rubric, read_rubric, read_short
 from autoscirub.checks.rubric_changes import RubricChanges, needs_reading, rubric_changes
@@ -26,6 +38,7 @@ from autoscirub.checks.rubric_lint import RubricLint, lint_rubric
 
 __all__ = [
     "CHECK_WORDS",
+    "CRITERION_WORDS",
     "DEFAULT_RESULTS",
     "LOCK_NAME",
     "OUTCOME_ANSWERS",
@@ -33,24 +46,32 @@ __all__ = [
     "PREDICTIONS_NAME",
     "RUBRIC_NAME",
     "SHORT_NAME",
+    "CriteriaVerification",
     "Evaluated",
     "Expression",
+    "Inputs",
+    "Kept",
     "Lint",
     "Predictions",
     "Results",
     "Rubric",
     "RubricChanges",
     "RubricLint",
+    "basis",
     "check_artifact",
     "check_artifacts",
     "check_expr",
     "compile_expr",
+    "criterion_status",
+    "decide_criterion",
     "decide_outcome",
     "evaluate_checks",
     "evaluate_expr",
     "existing_results",
+    "find_report",
     "find_results",
     "freeze_note",
+    "gather",
     "lint_predictions",
     "lint_rubric",
     "load_results",
@@ -64,6 +85,8 @@ __all__ = [
     "read_results",
     "read_rubric",
     "read_short",
+    "report_of",
     "require_frozen",
     "rubric_changes",
+    "verify_criteria",
 ]

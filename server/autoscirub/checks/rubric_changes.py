@@ -104,7 +104,7 @@ def _other_fields(locked: ExecutableRubric, now: ExecutableRubric) -> list[str]:
 def needs_reading(criterion: Criterion) -> bool:
     """Whether a judge must read this criterion's work, once all that code decides about it holds.
 
-    By `rounds.md`: with `judge: auto`, unless checks cover every text and there is something that code decides.
+    With `judge: auto`: unless checks cover every text and there is something that code decides.
     """
     if criterion.judge == "never":
         return False
