@@ -11,6 +11,7 @@ BENCHMARKS = {
     "expressions": "Expressions: against asteval, simpleeval and CPython's compiled eval",
     "bombs": "Expressions that want to hang or fill the memory: against what is promised",
     "scale": "freeze and verify: times reading the same files",
+    "rounds": "Criteria: a first verification, and one after a single change",
     "startup": "Start-up",
 }
 

@@ -111,7 +111,7 @@ def cli() -> Callable[..., Ran]:
         done = subprocess.run(
             [sys.executable, "-m", "autoscirub", *map(str, arguments)],
             cwd=cwd,
-            env={**os.environ, **(env or {})},
+            env={**os.environ, "PYTHONPATH": str(REPOSITORY / "server"), **(env or {})},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=120,

@@ -16,6 +16,7 @@
     │   ├── PathRefused         an artifact path that leaves the project, or is no path
     │   ├── PredictionsError    a predictions file with faults, all of them listed
     │   └── TamperedError       a lock and what it locks disagree
+    ├── SandboxError            a program of somebody else's that could not be run
     └── TrustError              something would have to run that was not trusted on this machine
 
 A message is for the one who must act: what was found, where, what was expected, what to do.
@@ -37,6 +38,7 @@ __all__ = [
     "PathRefused",
     "PredictionsError",
     "ResultsError",
+    "SandboxError",
     "StateError",
     "TamperedError",
     "TrustError",
@@ -107,6 +109,10 @@ class PredictionsError(CheckError):
 
 class TamperedError(CheckError):
     """Raised when what was locked and what is there disagree; the message names both digests."""
+
+
+class SandboxError(AutoscirubError):
+    """Raised when a program of somebody else's could not be started, or not within its limits."""
 
 
 class TrustError(AutoscirubError):

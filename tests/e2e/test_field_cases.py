@@ -92,7 +92,7 @@ def test_case_14_the_crlf_twin_of_frozen_predictions_is_refused_as_line_endings_
     (project / "prereg.toml").write_bytes((project / "prereg-lf.toml").read_bytes())
     frozen = cli("freeze", "--project", project, "--json")
     assert frozen.status == 0
-    assert frozen.json["lock"]["sha256"] == (project / "prereg-lf.sha256").read_text().strip()
+    assert frozen.json["locks"]["predictions"]["sha256"] == (project / "prereg-lf.sha256").read_text().strip()
     (project / "prereg.toml").write_bytes((project / "prereg-crlf.toml").read_bytes())
     ran = cli("verify", "--project", project)
     assert ran.status == 3

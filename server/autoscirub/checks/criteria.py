@@ -76,12 +76,13 @@ class CriteriaVerification:
 def criterion_status(answers: Iterable[Answer], reading: bool) -> CriterionStatus:
     """A criterion's status from its parts' answers, and from whether a judge must read besides; none is set up.
 
-    What does not hold is not satisfied, whatever else is open; what could not be told comes next.
+    What does not hold is not satisfied, whatever else is open; what could not be told comes next. Nothing at all is
+    never satisfied.
     """
     found = set(answers)
     if Answer.DOES_NOT_HOLD in found:
         return "not_satisfied"
-    if Answer.COULD_NOT_BE_TOLD in found or reading:
+    if Answer.COULD_NOT_BE_TOLD in found or reading or not found:
         return "cannot_assess"
     return "satisfied"
 

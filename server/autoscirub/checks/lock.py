@@ -18,13 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from autoscirub.store import History, HistoryCommit, Project
+    from autoscirub.store import Project
 
 __all__ = [
     "LOCK_NAME",
     "existing_results",
     "freeze_note",
-    "frozen_bytes",
     "read_lock",
     "require_frozen",
 ]
@@ -38,29 +37,6 @@ def read_lock(project: Project) -> PreregLock | None:
     """`.prereg.lock`; None when it is not there. Raises CorruptError when it is no lock."""
     data = project.read(LOCK_NAME, limit=_LOCK_LIMIT)
     return None if data is None else decode(data, PreregLock, LOCK_NAME)
-
-
-def frozen_bytes(history: History | None) -> bytes | None:
-    """The predictions file's bytes as they were frozen."""
-    commit = _freeze_commit(history)
-    return history.read(commit.oid, f"project/{PREDICTIONS_NAME}") if history and commit else None
-
-
-def _freeze_commit(history: History | None) -> HistoryCommit | None:
-    if history is None:
-        return None
-    newest_first = history.commits()
-    return next(
-        (
-            commit if commit.event == "freeze" else None
-            for commit in newest_first
-            if commit.event in _FREEZING
-        ),
-        None,
-    )
-
-
-_FREEZING = {"freeze", "unfreeze"}
 
 
 def require_frozen(

@@ -75,7 +75,9 @@ def _through(
     tell("   $ autoscirub freeze")
     frozen = freeze(project)
     tell(_indented("\n".join(render_decision(decision, sys.stdout) for decision in frozen.decisions)))
-    steps.append({"project": name, "step": "freeze", "sha256": frozen.lock.sha256 if frozen.lock else None})
+    steps.append(
+        {"project": name, "step": "freeze", "frozen": [decision.subject for decision in frozen.decisions]}
+    )
     tell("   Run the project's own code, which reads data/ and writes results/:")
     tell("   $ python run.py")
     subprocess.run(

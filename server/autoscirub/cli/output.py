@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from autoscirub.models import Decision
+    from autoscirub.workflow import LoopStep
 
-__all__ = ["bar", "document", "failure", "json_answer", "notices", "text"]
+__all__ = ["bar", "document", "failure", "json_answer", "notices", "passed_on", "text", "told_step"]
 
 _BAR_AFTER_SECONDS = 0.7
 
@@ -40,6 +41,19 @@ def notices(lines: Sequence[str]) -> None:
 
     for line in lines:
         sys.stderr.write(f"note: {plain(line)}\n")
+
+
+def passed_on(data: bytes) -> None:
+    """What a program that we run says, on stderr as it comes."""
+    from autoscirub.report import plain
+
+    for line in data.decode("utf-8", "replace").splitlines():
+        sys.stderr.write(f"  | {plain(line)}\n")
+
+
+def told_step(step: LoopStep) -> None:
+    """A step of the loop, on stderr as it is taken."""
+    sys.stderr.write(f"· {step.did}\n")
 
 
 def failure(kind: str, message: str, status: int, *, as_json: bool, error: Exception | None = None) -> int:

@@ -31,6 +31,9 @@ class RoundsConfig(Closed):
     seconds: _Positive | None = Field(
         default=None, description="wall clock of the whole loop; null: no limit"
     )
+    revise: list[str] | None = Field(
+        default=None, min_length=1, description="program and arguments that revise; needs `autoscirub trust`"
+    )
     revise_seconds: _Positive = Field(default=3600, description="wall clock of one revision")
 
 

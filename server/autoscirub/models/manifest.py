@@ -122,6 +122,7 @@ class Loop(Frozen):
     )
     started_at: UtcTime
     ended: Ended | None = None
+    spent_seconds: Annotated[float, Field(ge=0)] = Field(default=0, description="wall clock of revising so far")
     continued: list[Ended] = Field(default_factory=list, description="endings that a person went on after")
 
 
@@ -155,3 +156,7 @@ class RunManifest(StateModel):
     )
     loop: Loop | None = None
     created_at: UtcTime | None = None
+
+    def scope_changes_of_rubric(self) -> list[ScopeChange]:
+        """Those that changed criteria: the rubric lists them too, as its published field."""
+        return [change for change in self.scope_changes if change.criteria]

@@ -1,5 +1,6 @@
 """Showing conclusions, from Decisions and models alone."""
 
+from autoscirub.report.criteria import render_criterion, render_ending, render_report
 from autoscirub.report.terminal import (
     plain,
     render_decision,
@@ -12,9 +13,12 @@ from autoscirub.report.views import render_evaluation, render_status, render_tru
 
 __all__ = [
     "plain",
+    "render_criterion",
     "render_decision",
+    "render_ending",
     "render_evaluation",
     "render_list",
+    "render_report",
     "render_status",
     "render_trust",
     "render_validation",

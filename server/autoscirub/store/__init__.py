@@ -3,9 +3,11 @@
 from autoscirub.store.config import CONFIG_NAMES, LoadedConfig, load_config, read_toml
 from autoscirub.store.files import describe_kind, read_regular, sha256_bytes, sha256_file, write_atomic
 from autoscirub.store.history import History, HistoryCommit
-from autoscirub.store.project import Project, Session, open_project
+from autoscirub.store.history_repository import path_problem
+from autoscirub.store.project import Project, open_project
 from autoscirub.store.project_git import ask_ignored, ignored_paths, project_head
 from autoscirub.store.resolve import DEFAULT_STATE_DIR, Location, resolve
+from autoscirub.store.session import Session
 from autoscirub.store.state import CORRUPT_MARK, StateStore, decode, json_path
 from autoscirub.store.strictjson import JsonFault, line_of, parse
 from autoscirub.store.trust import TrustView, grant_trust, is_trusted, trust_view
@@ -34,6 +36,7 @@ __all__ = [
     "load_config",
     "open_project",
     "parse",
+    "path_problem",
     "project_head",
     "read_regular",
     "read_toml",

@@ -11,6 +11,7 @@ import stat
 from pathlib import Path
 
 from autoscirub.errors import StateError
+from autoscirub.store.steps import step
 
 __all__ = [
     "TEMPORARY_PREFIX",
@@ -121,6 +122,7 @@ def write_atomic(path: Path, data: bytes, *, within: Path | None = None) -> None
     """
     refuse_unusable(path, within, StateError)
     temporary = path.with_name(f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}")
+    step("write")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(
@@ -131,6 +133,7 @@ def write_atomic(path: Path, data: bytes, *, within: Path | None = None) -> None
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
+            step("rename")
             temporary.replace(path)
         except BaseException:
             temporary.unlink(missing_ok=True)

@@ -20,10 +20,11 @@ from autoscirub.store.history_memory import Checkout, Memory
 from autoscirub.store.history_objects import MOST_BYTES, HistoryObjects
 from autoscirub.store.history_opening import reconcile
 from autoscirub.store.history_working import rebuild
+from autoscirub.store.steps import step
 from autoscirub.store.userdata import user_data_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from autoscirub.store.history_repository import Repository
     from autoscirub.store.history_working import WorkingHistory
@@ -158,17 +159,24 @@ class History:
         return self._objects.read(oid, path, most)
 
     def commit(
-        self, event: str, files: Mapping[str, bytes | Path], *, facts: Mapping[str, Any], at: str
+        self,
+        event: str,
+        files: Mapping[str, bytes | Path],
+        *,
+        facts: Mapping[str, Any],
+        at: str,
+        drop: Sequence[str] | None = None,
     ) -> str:
-        """Write one commit that keeps exactly `files` and `facts`, dated `at`; returns its id.
+        """Write one commit that keeps `files` and `facts`, dated `at`; returns its id.
 
-        `files` maps relative POSIX paths, such as `state/run_manifest.json`, to bytes or to a regular file
-        that is streamed. `facts` is plain JSON data. Call `export` when the command's steps are done. Raises
-        HistoryError for a name, a file or facts that cannot be kept, and then nothing has changed.
+        Exactly `files`; with `drop`, what the newest commit keeps, without the paths and folders in `drop`,
+        and `files` over it. `files` maps relative POSIX paths, such as `state/run_manifest.json`, to bytes or
+        to a regular file that is streamed. `facts` is plain JSON data. Call `export` when the command's steps
+        are done. Raises HistoryError for a name, a file or facts that cannot be kept; nothing has changed then.
         """
-        self.head = self._writable().commit(
-            event, files, facts, at, [placeless(notice, self._path.parent) for notice in self._unrecorded]
-        )
+        step("commit")
+        notices = [placeless(notice, self._path.parent) for notice in self._unrecorded]
+        self.head = self._writable().commit(event, files, facts, at, notices, drop)
         self._unrecorded = []
         return self.head
 
@@ -181,6 +189,7 @@ class History:
         if self.head is None:
             return None
         if opened.exported != self.head:
+            step("export")
             opened.export(self._path)
             try:
                 self._repository.tidy()

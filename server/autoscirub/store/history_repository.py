@@ -15,7 +15,7 @@ from autoscirub.store.files import describe_kind
 from autoscirub.store.git import GitRunner, finish, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 __all__ = ["NEW_PREFIX", "Repository", "new_folder", "path_problem"]
@@ -150,10 +150,12 @@ class Repository:
         message: str,
         seconds: int,
         pending: str,
+        drop: Sequence[str] | None = None,
     ) -> str:
-        """Write one commit of exactly `files` and point the reference `pending` at it; returns its id.
+        """Write one commit and point the reference `pending` at it; returns its id.
 
-        `seconds` since 1970, UTC. Main is not moved. Raises HistoryError, and then nothing has changed.
+        Of exactly `files`; with `drop`, of what the parent keeps, without the paths (or folders) in `drop`, and
+        `files` over it. `seconds` since 1970, UTC. Main is not moved. Raises HistoryError; nothing has changed then.
         """
         _refuse_names(files)
         with self.git.started(
@@ -167,7 +169,11 @@ class Repository:
                 stream.write(b"data %d\n%s\n" % (len(text), text))
                 if parent is not None:
                     stream.write(b"from %s\n" % parent.encode())
-                stream.write(b"deleteall\n")
+                if drop is None or parent is None:
+                    stream.write(b"deleteall\n")
+                else:
+                    for name in drop:
+                        stream.write(b'D "%s"\n' % name.replace('"', '\\"').encode())
                 for name in sorted(files):
                     stream.write(b'M 100644 inline "%s"\n' % name.replace('"', '\\"').encode())
                     _stream_file(stream, name, files[name])

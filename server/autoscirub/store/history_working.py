@@ -57,6 +57,7 @@ class WorkingHistory:
         facts: Mapping[str, Any],
         at: str,
         notices: Sequence[str],
+        drop: Sequence[str] | None = None,
     ) -> str:
         """Write one commit and move main to it. Raises HistoryError, and then nothing has changed."""
         from autoscirub import __version__
@@ -73,6 +74,7 @@ class WorkingHistory:
             message=event,
             seconds=seconds_of(at),
             pending=waiting,
+            drop=drop,
         )
         # The mark comes before main moves: if we are killed now, the next start knows the commit for ours.
         mark = Pending(head=oid, before=self.exported)

@@ -29,6 +29,8 @@ class TrustView:
 def trust_view(config: ProjectConfig) -> TrustView:
     """Everything in the configuration that names a program, by the key that names it."""
     programs = {"run.command": list(config.run.command)} if config.run else {}
+    if config.rounds.revise:
+        programs["rounds.revise"] = list(config.rounds.revise)
     if not programs:
         return TrustView({}, None)
     return TrustView(programs, sha256_bytes(strict_json(programs, indent=None).encode()))

@@ -1,8 +1,12 @@
 """The jobs that people and agents ask for; this room alone wires the rooms below."""
 
 from autoscirub.workflow.checking import Checked, check
+from autoscirub.workflow.criterion import verify_criterion
 from autoscirub.workflow.evaluating import evaluate
 from autoscirub.workflow.freezing import Frozen, freeze, unfreeze
+from autoscirub.workflow.planning import Planned, plan_round
+from autoscirub.workflow.running import LoopStep, Ran, round_step, run_rounds
+from autoscirub.workflow.scoping import Scoped, scope
 from autoscirub.workflow.standing import status
 from autoscirub.workflow.validation import validate
 from autoscirub.workflow.verifying import Verified, verify
@@ -10,12 +14,21 @@ from autoscirub.workflow.verifying import Verified, verify
 __all__ = [
     "Checked",
     "Frozen",
+    "LoopStep",
+    "Planned",
+    "Ran",
+    "Scoped",
     "Verified",
     "check",
     "evaluate",
     "freeze",
+    "plan_round",
+    "round_step",
+    "run_rounds",
+    "scope",
     "status",
     "unfreeze",
     "validate",
     "verify",
+    "verify_criterion",
 ]

@@ -1,4 +1,4 @@
-"""Freezing the predictions, and taking the freeze off again on the record."""
+"""Freezing what decides: predictions, rubric, settings. And taking the predictions' freeze off on the record."""
 
 from __future__ import annotations
 
@@ -9,38 +9,51 @@ from autoscirub.checks import (
     LOCK_NAME,
     PREDICTIONS_LIMIT,
     PREDICTIONS_NAME,
+    RUBRIC_NAME,
     existing_results,
     find_results,
     freeze_note,
-    frozen_bytes,
     lint_predictions,
+    lint_rubric,
+    load_rubric,
     read_lock,
     require_frozen,
 )
-from autoscirub.errors import PredictionsError, TamperedError, TrustError
+from autoscirub.errors import CheckError, PredictionsError, TamperedError, TrustError
 from autoscirub.models import (
     Answer,
     ArtifactCheck,
     Decision,
     Evidence,
+    Locks,
     PredictionsLock,
     PreregLock,
     Unfreeze,
     Verification,
     now,
+    strict_json,
 )
-from autoscirub.store import Project, open_project, sha256_bytes, write_atomic
+from autoscirub.store import Project, open_project
 from autoscirub.workflow.bulk import without_collecting
+from autoscirub.workflow.locking import (
+    lock_rubric,
+    lock_settings,
+    require_rubric,
+    require_settings,
+    unlocked_settings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from autoscirub.checks import Lint
+    from autoscirub.checks import Lint, Rubric
     from autoscirub.models import FileDigest
     from autoscirub.store import Session
 
-__all__ = ["Frozen", "freeze", "unfreeze"]
+__all__ = ["Frozen", "earlier_results", "freeze", "unfreeze"]
+
+NOTHING_NEW = "nothing new to lock"
 
 
 @dataclass
@@ -48,11 +61,22 @@ class Frozen:
     """What a freeze did, or with `dry_run` would do."""
 
     dry_run: bool
-    lock: PredictionsLock | None
+    locks: Locks
+    """What is locked now, this freeze included."""
     warnings: list[str]
-    note: str
     notices: list[str] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
+
+
+@dataclass
+class _Found:
+    """What there is to freeze, with everything wrong with it."""
+
+    predictions: bytes | None
+    lint: Lint | None
+    rubric: Rubric | None
+    faults: list[str]
+    warnings: list[str]
 
 
 def freeze(
@@ -62,27 +86,133 @@ def freeze(
     dry_run: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Frozen:
-    """Lock the predictions as they are, and record which results existed by then.
+    """Lock what decides, exists and is not locked yet, and record which results existed by then.
 
-    Raises PredictionsError with every fault and warning at once, TamperedError when a freeze is recorded
-    and the file no longer fits it, PredictionsError when there is nothing new to lock. With `dry_run`
-    nothing is written.
+    Raises PredictionsError with every fault and warning at once, or when there is nothing new to lock, and
+    TamperedError when something locked no longer fits its lock. With `dry_run` nothing is written.
     """
     opened = open_project(project, state_dir)
-    data = opened.read(PREDICTIONS_NAME, limit=PREDICTIONS_LIMIT)
-    if data is None:
-        raise PredictionsError(
-            f"{opened.root / PREDICTIONS_NAME}: is not there; `autoscirub init` lays one down to fill in"
-        )
     with without_collecting():
-        lint = lint_predictions(data, progress=progress)
+        found = _look(opened, progress)
     with opened.reading() if dry_run else opened.writing() as session:
-        _refuse_second(session, data)
-        lint.refuse("not frozen")
-        return _freeze(opened, session, lint, data, dry_run=dry_run)
+        new = _new(opened, session, found)
+        _refuse(found, new)
+        return _freeze(opened, session, found, new, dry_run=dry_run)
 
 
-def _freeze(opened: Project, session: Session, lint: Lint, data: bytes, *, dry_run: bool) -> Frozen:
+def _look(opened: Project, progress: Callable[[int, int], None] | None) -> _Found:
+    found = _Found(opened.read(PREDICTIONS_NAME, limit=PREDICTIONS_LIMIT), None, None, [], [])
+    if found.predictions is not None:
+        found.lint = lint_predictions(found.predictions, progress=progress)
+    try:
+        found.rubric = load_rubric(opened)
+    except CheckError as error:
+        found.faults += str(error).splitlines()
+    if found.rubric is not None:
+        lint = lint_rubric(found.rubric, found.lint.predictions if found.lint else None)
+        found.faults += [f"{found.rubric.source}: {fault}" for fault in lint.faults]
+        found.warnings += [f"{found.rubric.source}: {warning}" for warning in lint.warnings]
+    if found.predictions is None and found.rubric is None and not found.faults:
+        raise PredictionsError(
+            f"{opened.root / PREDICTIONS_NAME}: is not there, and no rubric is; `autoscirub init` lays "
+            "down predictions to fill in"
+        )
+    return found
+
+
+def _new(opened: Project, session: Session, found: _Found) -> set[str]:
+    """What is not locked yet. Raises TamperedError when something that is locked was changed."""
+    recorded = session.recorded_locks
+    new: set[str] = set()
+    if recorded.predictions is not None:
+        require_frozen(
+            found.predictions, read_lock(opened), session.found_locks.predictions, recorded.predictions
+        )
+    elif found.predictions is not None:
+        new.add("predictions")
+    if recorded.rubric is not None:
+        require_rubric(opened, session)
+    elif found.rubric is not None or found.faults:
+        new.add("rubric")
+    require_settings(opened, session)
+    if new or (recorded.settings and unlocked_settings(opened, session)):
+        new.add("settings")
+    if not new:
+        at = recorded.predictions or recorded.rubric
+        since = f": frozen at {at.frozen_at}, sha256 {at.sha256}, and unchanged since" if at else ""
+        raise PredictionsError(
+            f"{NOTHING_NEW}{since}. To change predictions, take their freeze off on the record (autoscirub unfreeze "
+            "--reason '…'); to change a requirement, change the scope (autoscirub scope --reason '…')"
+        )
+    return new
+
+
+def _refuse(found: _Found, new: set[str]) -> None:
+    """Raise PredictionsError with all the faults and warnings of what would be locked."""
+    faults, warnings = ([], []) if "rubric" not in new else (list(found.faults), list(found.warnings))
+    if "predictions" in new and found.lint is not None:
+        if not faults:
+            found.lint.refuse("not frozen")
+        faults = [*(f"{PREDICTIONS_NAME}: {fault}" for fault in found.lint.faults), *faults]
+        warnings = [*(f"{PREDICTIONS_NAME}: {warning}" for warning in found.lint.warnings), *warnings]
+    if faults:
+        lines = [f"not frozen: {len(faults)} fault{'s' if len(faults) != 1 else ''}"]
+        lines += [f"  fault    {fault}" for fault in faults] + [
+            f"  warning  {warning}" for warning in warnings
+        ]
+        raise PredictionsError("\n".join(lines), faults, warnings)
+
+
+def _freeze(opened: Project, session: Session, found: _Found, new: set[str], *, dry_run: bool) -> Frozen:
+    at = now()
+    locks = session.manifest.locks
+    locked: dict[str, bytes | None] = {}
+    state: dict[str, bytes | None] = {}
+    decisions: list[Decision] = []
+    warnings: list[str] = []
+    judged: list[str] = []
+    if "predictions" in new and found.lint and found.lint.predictions and found.predictions is not None:
+        lock = _predictions_lock(opened, found.lint, at)
+        locks = locks.model_copy(update={"predictions": lock})
+        text = PreregLock(sha256=lock.sha256, frozen_at=at, checks=lock.checks)
+        locked |= {PREDICTIONS_NAME: found.predictions, LOCK_NAME: strict_json(text).encode()}
+        judged += [PREDICTIONS_NAME, *(file.path for file in lock.results_at_freeze)]
+        note = freeze_note(lock, earlier_results(session))
+        decisions.append(
+            _decision(PREDICTIONS_NAME, "Are the predictions fixed?", lock.sha256, note, at, dry_run)
+        )
+        warnings += found.lint.warnings
+    if "rubric" in new and found.rubric is not None:
+        rubric_lock = lock_rubric(found.rubric, at=at)
+        locks = locks.model_copy(update={"rubric": rubric_lock})
+        locked |= {RUBRIC_NAME: found.rubric.executable}
+        state[RUBRIC_NAME] = found.rubric.executable
+        if found.rubric.source != RUBRIC_NAME:
+            locked["rubric-source"] = opened.read(found.rubric.source, limit=PREDICTIONS_LIMIT)
+            judged.append(found.rubric.source)
+        note = f"{len(rubric_lock.criteria)} criteria"
+        decisions.append(
+            _decision(
+                found.rubric.source, "Are the requirements fixed?", rubric_lock.sha256, note, at, dry_run
+            )
+        )
+        warnings += found.warnings
+    settings = lock_settings(opened, at=at)
+    if locks.settings is None or set(settings.values) - set(locks.settings.values):
+        locks = locks.model_copy(update={"settings": settings})
+        if not decisions:
+            added = ", ".join(sorted(unlocked_settings(opened, session)))
+            decisions.append(
+                _decision("settings", "Are the settings fixed?", settings.sha256, added, at, dry_run)
+            )
+    if not dry_run:
+        session.manifest.locks = locks
+        facts = {"locked": sorted(new), "locks": locks.model_dump(mode="json")}
+        session.record("freeze", at=at, facts=facts, judged=judged, state=state, locked=locked)
+    return Frozen(dry_run, locks, warnings, session.notices, decisions)
+
+
+def _predictions_lock(opened: Project, lint: Lint, at: str) -> PredictionsLock:
     if lint.predictions is None:
         raise PredictionsError(f"{PREDICTIONS_NAME}: not frozen")
     checks = lint.predictions.prereg.checks
@@ -90,48 +220,31 @@ def _freeze(opened: Project, session: Session, lint: Lint, data: bytes, *, dry_r
     existing, more = existing_results(
         opened.root, find_results(opened.root, opened.config.results), artifacts
     )
-    at = now()
-    lock = PredictionsLock(
+    return PredictionsLock(
         path=PREDICTIONS_NAME,
-        sha256=sha256_bytes(data),
+        sha256=lint.predictions.sha256,
         frozen_at=at,
         checks=[check.id for check in checks],
         results_at_freeze=existing,
         results_not_listed=more,
     )
-    note = freeze_note(lock, earlier_results(session))
-    decision = Decision(
-        subject=PREDICTIONS_NAME,
-        question="Are the predictions fixed?",
+
+
+def _decision(subject: str, question: str, sha256: str, note: str, at: str, dry_run: bool) -> Decision:
+    return Decision(
+        subject=subject,
+        question=question,
         answer=Answer.COULD_NOT_BE_TOLD if dry_run else Answer.HOLDS,
         word="would be frozen" if dry_run else "frozen",
-        evidence=[Evidence(path=PREDICTIONS_NAME, sha256=lock.sha256, size=len(data), note=note)],
+        evidence=[Evidence(path=subject, sha256=sha256, note=note)],
         open=["nothing was written: this was a dry run"] if dry_run else [],
         at=at,
     )
-    if not dry_run:
-        session.manifest.locks = session.manifest.locks.model_copy(update={"predictions": lock})
-        text = PreregLock(sha256=lock.sha256, frozen_at=at, checks=lock.checks).model_dump_json(indent=1)
-        write_atomic(opened.root / LOCK_NAME, text.encode() + b"\n")
-        judged = [PREDICTIONS_NAME, LOCK_NAME, *(file.path for file in existing)]
-        session.record("freeze", at=at, facts={"predictions": lock.model_dump(mode="json")}, judged=judged)
-    return Frozen(dry_run, lock, lint.warnings, note, session.notices, [decision])
 
 
 def earlier_results(session: Session) -> list[FileDigest]:
     """Results that existed when an earlier freeze was taken off: said for good."""
     return [file for unfreeze_ in session.manifest.unfreezes for file in unfreeze_.results_existed]
-
-
-def _refuse_second(session: Session, data: bytes) -> None:
-    recorded = session.recorded_locks.predictions
-    if recorded is None:
-        return
-    require_frozen(data, read_lock(session.project), session.found_locks.predictions, recorded)
-    raise PredictionsError(
-        f"{PREDICTIONS_NAME}: nothing new to lock: frozen at {recorded.frozen_at}, sha256 {recorded.sha256}, and "
-        "unchanged since. To change it, take the freeze off on the record: autoscirub unfreeze --reason '…'"
-    )
 
 
 def unfreeze(
@@ -172,16 +285,13 @@ def unfreeze(
 def _unfreeze(opened: Project, session: Session, recorded: PredictionsLock, reason: str, by: str) -> Unfreeze:
     at = now()
     folder = f"unfrozen/{len(session.manifest.unfreezes) + 1:03}"
-    kept = frozen_bytes(session.history)
     old = {
-        PREDICTIONS_NAME: kept,
-        LOCK_NAME: opened.read(LOCK_NAME, limit=PREDICTIONS_LIMIT),
+        PREDICTIONS_NAME: session.kept(f"locked/{PREDICTIONS_NAME}"),
+        LOCK_NAME: session.kept(f"locked/{LOCK_NAME}"),
         # The outcome of what is unlocked, which stands for nothing any more.
-        Verification.file_name: opened.state.read_bytes(Verification.file_name),
+        Verification.file_name: session.kept(f"state/{Verification.file_name}"),
     }
-    for name, data in old.items():
-        if data is not None:
-            opened.state.write_bytes(f"{folder}/{name}", data)
+    state = {f"{folder}/{name}": data for name, data in old.items() if data is not None}
     existing, _ = existing_results(opened.root, find_results(opened.root, opened.config.results), [])
     entry = Unfreeze(
         what="predictions",
@@ -195,9 +305,12 @@ def _unfreeze(opened: Project, session: Session, recorded: PredictionsLock, reas
     )
     session.manifest.unfreezes = [*session.manifest.unfreezes, entry]
     session.manifest.locks = session.manifest.locks.model_copy(update={"predictions": None})
-    (opened.root / LOCK_NAME).unlink(missing_ok=True)
-    opened.state.remove(Verification.file_name)
     session.record(
-        "unfreeze", at=at, facts={"unfreeze": entry.model_dump(mode="json")}, judged=[PREDICTIONS_NAME]
+        "unfreeze",
+        at=at,
+        facts={"unfreeze": entry.model_dump(mode="json")},
+        judged=[PREDICTIONS_NAME],
+        state={**state, Verification.file_name: None},
+        locked={PREDICTIONS_NAME: None, LOCK_NAME: None},
     )
     return entry

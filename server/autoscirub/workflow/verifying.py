@@ -30,11 +30,13 @@ from autoscirub.models import (
     PredictionsLock,
     Verification,
     now,
+    strict_json,
     weakest,
 )
 from autoscirub.store import Project, ask_ignored, open_project, sha256_bytes
 from autoscirub.workflow.bulk import without_collecting
 from autoscirub.workflow.freezing import earlier_results
+from autoscirub.workflow.locking import require_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,7 +100,6 @@ def verify_predictions(
 def record_verification(opened: Project, session: Session, verification: Verification) -> None:
     """Write `verification.json` and commit it with what it was reached on."""
     opened.state.read(Verification)  # one that cannot be read is moved aside, not overwritten
-    opened.state.write(verification)
     facts = {
         "outcome": verification.outcome.value,
         "headline": verification.headline,
@@ -107,7 +108,8 @@ def record_verification(opened: Project, session: Session, verification: Verific
     judged = [PREDICTIONS_NAME, *verification.digests.artifacts]
     if verification.digests.results:
         judged.append(find_results(opened.root, opened.config.results))
-    session.record("verify", at=verification.at, facts=facts, judged=judged)
+    state = {Verification.file_name: strict_json(verification).encode("utf-8")}
+    session.record("verify", at=verification.at, facts=facts, judged=judged, state=state)
 
 
 def _require_frozen(opened: Project, session: Session) -> tuple[PredictionsLock, bytes]:
@@ -115,6 +117,7 @@ def _require_frozen(opened: Project, session: Session) -> tuple[PredictionsLock,
     lock = require_frozen(
         data, read_lock(opened), session.found_locks.predictions, session.recorded_locks.predictions
     )
+    require_settings(opened, session)
     return lock, data or b""
 
 

@@ -1,0 +1,76 @@
+"""From what a command concluded to what is printed and the exit status."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, TextIO
+
+from autoscirub.cli import output
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from autoscirub.models import Decision
+    from autoscirub.workflow import Checked, Ran
+
+__all__ = ["CHECK_STATUS", "shown_check", "shown_run", "worst_of"]
+
+CHECK_STATUS = {"does_not_hold": 1, "could_not_be_told": 2, "holds": 0}
+"""Over all: 1 if anything does not hold, else 2 if anything could not be told, else 0."""
+
+
+def worst_of(decisions: Iterable[Decision]) -> int:
+    """The exit status over `decisions`; nothing decided is nothing told."""
+    answers = {decision.answer.value for decision in decisions} or {"could_not_be_told"}
+    return next(status for answer, status in CHECK_STATUS.items() if answer in answers)
+
+
+def shown_check(checked: Checked, stream: TextIO) -> str:
+    """Predictions, then requirements, then how the loop stands."""
+    from autoscirub.report import render_decision, render_ending, render_report, render_verification
+
+    parts: list[str] = []
+    shown: set[int] = set()
+    if checked.verification is not None:
+        parts.append(render_verification(checked.verification, stream))
+        shown |= {id(decision) for decision in checked.verification.decisions}
+    if checked.report is not None:
+        shown |= {id(decision) for decision in checked.report.decisions}
+    parts += [render_decision(entry, stream) for entry in checked.decisions if id(entry) not in shown]
+    if checked.report is not None:
+        parts.append(render_report(checked.report, stream))
+    outcome = checked.verification.outcome if checked.verification else None
+    parts.append(render_ending(checked.ended, outcome, stream))
+    parts += [f"note: {problem}" for entry in checked.rounds for problem in entry.problems]
+    return "\n".join(part for part in parts if part)
+
+
+def shown_run(ran: Ran, *, as_json: bool, accept_scope: bool, only_end: bool = False) -> int:
+    """Print a loop, or a step of it, and give its exit status."""
+    checked = ran.checked
+    decisions = checked.report.decisions if checked and checked.report else []
+    status = worst_of(decisions) if checked and checked.report else 0
+    if ran.ended is not None and ran.ended.state == "satisfied_in_reduced_scope" and not accept_scope:
+        status = 1
+    if ran.ended is not None and ran.ended.state == "error":
+        status = max(status, 1)
+    if as_json:
+        steps = [step.did for step in ran.steps]
+        facts = checked.facts() if checked else {}
+        ended = ran.ended.model_dump(mode="json") if ran.ended else None
+        output.json_answer(
+            decisions, ok=status == 0, **{**facts, "steps": steps, "ended": ended, "next": ran.next}
+        )
+        return status
+    if not only_end:
+        output.text("\n".join(step.did for step in ran.steps))
+    if checked is not None:
+        output.text(shown_check(checked, sys.stdout))
+    if ran.ended is not None and (checked is None or checked.ended != ran.ended):
+        from autoscirub.report import render_ending
+
+        output.text(render_ending(ran.ended, None, sys.stdout))
+    output.notices(ran.notices)
+    if ran.next:
+        output.text(f"next: {ran.next}")
+    return status

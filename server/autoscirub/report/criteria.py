@@ -1,0 +1,99 @@
+"""Requirements in a terminal: the report of a verification, a loop's steps, and how it ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TextIO
+
+from autoscirub.models import Answer
+from autoscirub.report.terminal import plain, sign
+
+if TYPE_CHECKING:
+    from autoscirub.models import CriterionResult, Decision, Ended, Outcome, VerificationReport
+
+__all__ = ["render_criterion", "render_ending", "render_report"]
+
+_SHOWN_SATISFIED = 30
+_ENDINGS = {
+    "satisfied": "satisfied: the work is done",
+    "satisfied_in_reduced_scope": "satisfied in reduced scope: an agent changed what was asked for",
+    "budget_spent": "the budget is spent",
+    "stalled": "stalled",
+    "infeasible": "infeasible",
+    "error": "ended in an error",
+}
+_OUTCOMES = {
+    "refuted": "refuted: the hypothesis did not hold, which is a result",
+    "verified": "verified: the predictions held",
+    "failed": "failed: whether the predictions hold could not be told",
+}
+
+
+def render_report(report: VerificationReport, stream: TextIO) -> str:
+    """How many criteria are satisfied, then each with its gap; those that are satisfied in short."""
+    total = len(report.criteria)
+    answer = _whole(report)
+    kept = sum(1 for result in report.criteria if result.reused_from_round)
+    kept_words = f" · {kept} kept from earlier rounds" if kept else ""
+    lines = [
+        f"{sign(answer, stream)} requirements: {report.summary.passed} of {total} criteria satisfied · "
+        f"round {report.round}{kept_words} · decided by code, no judge"
+    ]
+    decisions = {decision.subject: decision for decision in report.decisions}
+    width = min(24, max(len(result.criterion_id) for result in report.criteria))
+    shown = 0
+    for result in report.criteria:
+        shown += result.satisfied
+        if not result.satisfied or shown <= _SHOWN_SATISFIED:
+            lines += _lines(result, decisions.get(result.criterion_id), stream, width)
+    if shown > _SHOWN_SATISFIED:
+        lines.append(
+            f"  and {shown - _SHOWN_SATISFIED} more that are satisfied; all are in verification_report.json"
+        )
+    return "\n".join(lines)
+
+
+def _whole(report: VerificationReport) -> Answer:
+    if report.all_satisfied:
+        return Answer.HOLDS
+    unmet = any(result.status == "not_satisfied" for result in report.criteria)
+    return Answer.DOES_NOT_HOLD if unmet else Answer.COULD_NOT_BE_TOLD
+
+
+def _lines(result: CriterionResult, decision: Decision | None, stream: TextIO, width: int) -> list[str]:
+    answer = decision.answer if decision else Answer.COULD_NOT_BE_TOLD
+    asked = plain(decision.question) if decision else ""
+    lines = [f"  {sign(answer, stream)} {plain(result.criterion_id):<{width}}  {asked}"]
+    if not result.satisfied:
+        pad = " " * (width + 6)
+        lines += [
+            f"{pad}{plain(line)}" for line in result.evidence_gap.splitlines() or ["no reason was kept"]
+        ]
+    return lines
+
+
+def render_criterion(result: CriterionResult, decision: Decision, stream: TextIO) -> str:
+    """One criterion: its answer, what was found, what is missing, what would close it."""
+    lines = [
+        f"{sign(decision.answer, stream)} {plain(result.criterion_id)}: {plain(decision.word)} · "
+        f"{plain(decision.question)}"
+    ]
+    for title, entries in (
+        ("found", result.evidence_found),
+        ("missing", result.evidence_gap.splitlines() if result.evidence_gap else []),
+        ("to do", result.required_actions),
+    ):
+        lines += [f"  {title:<8} {plain(entry)}" for entry in entries]
+    return "\n".join(lines)
+
+
+def render_ending(ended: Ended | None, outcome: Outcome | None, stream: TextIO) -> str:
+    """How the loop ended, and beside it what became of the predictions: the two stand together."""
+    if ended is None:
+        return ""
+    done = ended.state == "satisfied"
+    answer = Answer.HOLDS if done else Answer.DOES_NOT_HOLD
+    why = "" if done else f" ({plain(ended.why)})"
+    lines = [f"{sign(answer, stream)} {_ENDINGS[ended.state]}{why}"]
+    if outcome is not None:
+        lines.append(f"  {_OUTCOMES[outcome.value]}")
+    return "\n".join(lines)

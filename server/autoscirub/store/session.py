@@ -1,0 +1,213 @@
+"""One step of work on an opened project: what the history knows, and writing the next step so that a kill
+leaves it whole or not begun.
+
+A step goes: mark, commit, export, files, unmark. The commit holds every file of the step, so whatever a kill
+leaves undone after it is written again from there; before it, nothing has changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from autoscirub.errors import CorruptError, StateError
+from autoscirub.models import Locks, RunManifest, strict_json
+from autoscirub.store.files import sha256_bytes, sha256_file, write_atomic
+from autoscirub.store.history import History, placeless
+from autoscirub.store.history_repository import path_problem
+from autoscirub.store.project_git import ProjectHead, project_head
+from autoscirub.store.state import decode
+from autoscirub.store.steps import step
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from autoscirub.store.project import Project
+
+__all__ = ["LOCKED", "MARK_NAME", "STATE", "Session"]
+
+STATE = "state/"
+"""In a commit: the state files as we wrote them. What others wrote there is not in it."""
+LOCKED = "locked/"
+"""In a commit: what decides, byte for byte as it was locked (predictions, rubric), and our lock in the project."""
+_PASSING = ("project", "before")
+"""In a commit: what this one step was decided on, and what it kept. Not carried into the next."""
+
+MARK_NAME = ".lock.step"
+_MANIFEST = RunManifest.file_name
+
+
+@dataclass
+class Session:
+    """A project while it is being read or written."""
+
+    project: Project
+    history: History | None
+    found: RunManifest | None
+    """`run_manifest.json` as it lies there."""
+    recorded: RunManifest | None
+    """`run_manifest.json` as the history's newest step has it: what was decided, whatever the file says."""
+    manifest: RunManifest
+    """What holds: the recorded one, and the file only where there is no record."""
+    notices: list[str] = field(default_factory=list)
+
+    @classmethod
+    def opened(
+        cls, project: Project, history: History | None, found: RunManifest | None, notices: Iterable[str]
+    ) -> Session:
+        """Compare the manifest with the history; the history's holds, because a file can be edited."""
+        recorded = _recorded(history)
+        session = cls(project, history, found, recorded, recorded or found or RunManifest())
+        session.notices += [placeless(notice, project.state.root) for notice in notices]
+        if recorded is not None and found is None:
+            session.notices.append(
+                f"{_MANIFEST}: is gone or cannot be read; what the history has of it holds"
+            )
+        elif recorded is not None and found != recorded:
+            session.notices.append(
+                f"{_MANIFEST}: is not as the history has it (edited, or a write was cut off); the history's holds"
+            )
+        return session
+
+    @classmethod
+    def finish_cut_off(cls, project: Project, history: History) -> bool:
+        """Write the files of a step that a kill cut off after its commit. Whether there was one."""
+        mark = project.state.read_bytes(MARK_NAME)
+        if mark is None:
+            return False
+        head = history.head
+        after = mark.decode("ascii", "replace").strip()
+        if head is not None and after != head:
+            names = [name for name in history.changed(head) if name.startswith((STATE, LOCKED))]
+            _write_files(project, {name: history.read(head, name) for name in names})
+        project.state.remove(MARK_NAME)
+        return True
+
+    @property
+    def found_locks(self) -> Locks:
+        """The locks that the file claims."""
+        return self.found.locks if self.found else Locks()
+
+    @property
+    def recorded_locks(self) -> Locks:
+        """The locks that the history has."""
+        return self.recorded.locks if self.recorded else Locks()
+
+    def kept(self, name: str) -> bytes | None:
+        """A file of the history's newest step, such as `locked/prereg.toml`; None when it has none."""
+        if self.history is None or self.history.head is None:
+            return None
+        return self.history.read(self.history.head, name)
+
+    def kept_state(self) -> set[str]:
+        """The names of the state files that the history's newest step has."""
+        if self.history is None or self.history.head is None:
+            return set()
+        return {
+            name.removeprefix(STATE)
+            for name in self.history.files(self.history.head)
+            if name.startswith(STATE)
+        }
+
+    def knows(self, name: str) -> bool:
+        """Whether the history's newest step has the state file `name` exactly as it lies there."""
+        kept = self.kept(STATE + name)
+        return kept is not None and kept == self.project.state.read_bytes(name)
+
+    def recorded_notices(self) -> list[str]:
+        """What was ever found amiss with the history itself, oldest first: it was begun again, put back, lost."""
+        commits = self.history.commits() if self.history else []
+        return [f"{commit.at}: {notice}" for commit in reversed(commits) for notice in commit.notices]
+
+    def record(
+        self,
+        event: str,
+        *,
+        at: str,
+        facts: Mapping[str, Any],
+        judged: Iterable[str] = (),
+        state: Mapping[str, bytes | None] | None = None,
+        locked: Mapping[str, bytes | None] | None = None,
+        before: Mapping[str, Path] | None = None,
+    ) -> str:
+        """Take one step: commit, export, and write the files. Returns the commit's id.
+
+        `state`: state files by name, None to remove; the manifest is added. `locked`: what decides, as it is
+        locked; `.prereg.lock` among it is written into the project. `judged`: paths from the project root that
+        the step was decided on; those over the bounds of `[audit]` are listed with their digest and not kept.
+        `before`: files to be able to put back.
+        """
+        if self.history is None:
+            raise StateError("a session that only reads cannot record")
+        project = self.project
+        files: dict[str, bytes | None] = {STATE + name: data for name, data in (state or {}).items()}
+        files |= {LOCKED + name: data for name, data in (locked or {}).items()}
+        files[STATE + _MANIFEST] = strict_json(self.manifest).encode("utf-8")
+        kept: dict[str, bytes | Path] = {name: data for name, data in files.items() if data is not None}
+        listed = self._keep(judged, kept)
+        kept |= {f"before/{name}": path for name, path in (before or {}).items()}
+        drop = [*_PASSING, *(name for name, data in files.items() if data is None)]
+        write_atomic(project.state.root / MARK_NAME, f"{self.history.head or ''}\n".encode())
+        oid = self.history.commit(
+            event,
+            kept,
+            facts={**facts, "files": listed, "project_git": dict(self._project_head())},
+            at=at,
+            drop=drop,
+        )
+        self.history.export()
+        _write_files(project, files)
+        project.state.remove(MARK_NAME)
+        self.recorded = self.found = self.manifest.model_copy(deep=True)
+        return oid
+
+    def _project_head(self) -> ProjectHead:
+        root, state = self.project.root, self.project.state.root
+        return project_head(root, [state.relative_to(root).as_posix()] if state.is_relative_to(root) else [])
+
+    def _keep(self, judged: Iterable[str], files: dict[str, bytes | Path]) -> list[dict[str, Any]]:
+        bounds = self.project.config.audit
+        left = bounds.keep_round
+        listed: list[dict[str, Any]] = []
+        for path in sorted(set(judged)):
+            target = self.project.root / path
+            if target.is_symlink() or not target.is_file() or path_problem(f"project/{path}"):
+                continue
+            size = target.stat().st_size
+            if size > min(bounds.keep_file, left):
+                listed.append({"path": path, "sha256": sha256_file(target), "size": size, "kept": False})
+                continue
+            # Read once, so that what is kept and what is listed are the same bytes.
+            data = target.read_bytes()
+            files[f"project/{path}"] = data
+            listed.append({"path": path, "sha256": sha256_bytes(data), "size": len(data), "kept": True})
+            left -= len(data)
+        return listed
+
+
+def _recorded(history: History | None) -> RunManifest | None:
+    if history is None or history.head is None:
+        return None
+    data = history.read(history.head, STATE + _MANIFEST)
+    try:
+        return decode(data, RunManifest, _MANIFEST) if data is not None else None
+    except CorruptError:
+        return None
+
+
+def _write_files(project: Project, files: Mapping[str, bytes | None]) -> None:
+    for name, data in files.items():
+        if name.startswith(STATE):
+            inner = name.removeprefix(STATE)
+            if data is None:
+                project.state.remove(inner)
+            elif project.state.read_bytes(inner) != data:
+                project.state.write_bytes(inner, data)
+        elif name == LOCKED + ".prereg.lock":
+            target = project.root / ".prereg.lock"
+            if data is None:
+                step("remove")
+                target.unlink(missing_ok=True)
+            else:
+                write_atomic(target, data, within=project.root)

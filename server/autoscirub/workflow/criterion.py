@@ -1,0 +1,47 @@
+"""One criterion, looked at: neither a round nor a report comes of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from autoscirub.checks import decide_criterion, gather, load_rubric
+from autoscirub.errors import CheckError
+from autoscirub.models import now
+from autoscirub.store import ask_ignored, open_project
+from autoscirub.workflow.locking import require_rubric, require_settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from autoscirub.models import CriterionResult, Decision
+
+__all__ = ["verify_criterion"]
+
+
+def verify_criterion(
+    project: str | Path | None, criterion_id: str, *, state_dir: str | Path | None = None
+) -> tuple[CriterionResult, Decision]:
+    """What one criterion comes to now. Writes nothing.
+
+    A rubric that is not frozen is looked at too. Raises CheckError when there is no rubric or no such
+    criterion, and TamperedError when a frozen rubric or setting was changed.
+    """
+    opened = open_project(project, state_dir)
+    with opened.reading() as session:
+        if session.recorded_locks.rubric is not None:
+            require_settings(opened, session)
+            rubric = require_rubric(opened, session)[0]
+        else:
+            found = load_rubric(opened)
+            if found is None:
+                raise CheckError(
+                    "there is no rubric: neither rubric.toml nor executable_rubric.json in the state directory"
+                )
+            rubric = found
+    criterion = rubric.criterion(criterion_id)
+    if criterion is None:
+        known = ", ".join(entry.criterion_id for entry in rubric.model.criteria[:20])
+        raise CheckError(f"{rubric.source}: no criterion {criterion_id!r}; it has {known}")
+    alone = rubric.model.model_copy(update={"criteria": [criterion]})
+    inputs = gather(opened, alone, ignored=lambda paths: set(ask_ignored(opened.root, paths).paths))
+    return decide_criterion(criterion, inputs, at=now())

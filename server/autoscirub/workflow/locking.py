@@ -1,0 +1,144 @@
+"""Whether what decides is as it was locked: the rubric and the settings. (Predictions: `checks.lock`.)"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from autoscirub.checks import load_rubric, read_rubric, rubric_changes
+from autoscirub.errors import CheckError, TamperedError
+from autoscirub.models import RubricLock, SettingsLock, strict_json
+from autoscirub.store import Project, sha256_bytes
+
+if TYPE_CHECKING:
+    from autoscirub.checks import Rubric, RubricChanges
+    from autoscirub.models import ExecutableRubric
+    from autoscirub.store import Session
+
+__all__ = [
+    "RUBRIC_KEPT",
+    "SOURCE_KEPT",
+    "changed_settings",
+    "kept_rubric",
+    "lock_rubric",
+    "lock_settings",
+    "require_rubric",
+    "require_settings",
+    "unlocked_settings",
+]
+
+RUBRIC_KEPT = "locked/executable_rubric.json"
+SOURCE_KEPT = "locked/rubric-source"
+
+_MOVE = "restore it, or have a person change the scope on the record: autoscirub scope --reason '…'"
+
+
+def lock_rubric(rubric: Rubric, *, at: str) -> RubricLock:
+    """The lock over a rubric as it is."""
+    return RubricLock(
+        source=rubric.source,
+        source_sha256=rubric.source_sha256,
+        sha256=rubric.sha256,
+        frozen_at=at,
+        criteria=[criterion.criterion_id for criterion in rubric.model.criteria],
+    )
+
+
+def kept_rubric(session: Session) -> ExecutableRubric | None:
+    """The rubric as it was locked, from the history."""
+    data = session.kept(RUBRIC_KEPT)
+    return read_rubric(data, "the locked rubric").model if data is not None else None
+
+
+def require_rubric(project: Project, session: Session) -> tuple[Rubric, RubricChanges]:
+    """The rubric, when it is the locked one or a stricter one: only checks were added to its criteria.
+
+    Raises CheckError when there is none or it is not frozen, and TamperedError, naming the criteria, when it
+    lost, weakened, renamed or gained one without a scope change on the record.
+    """
+    lock = session.recorded_locks.rubric
+    rubric = load_rubric(project)
+    if lock is None:
+        name = rubric.source if rubric else "executable_rubric.json"
+        what = (
+            "is not frozen; run `autoscirub freeze` first"
+            if rubric
+            else "is not there, so there is no requirement"
+        )
+        raise CheckError(f"{name}: {what}")
+    if rubric is None:
+        raise TamperedError(
+            f"{lock.source}: is gone, but the rubric frozen at {lock.frozen_at} is recorded; {_MOVE}"
+        )
+    locked = kept_rubric(session)
+    if locked is None:
+        raise TamperedError(
+            f"history: the rubric frozen at {lock.frozen_at} is not in it; restore history.bundle"
+        )
+    changes = rubric_changes(locked, rubric.model)
+    if changes.needs_scope:
+        raise TamperedError(
+            f"{rubric.source}: {_said(changes)} since it was frozen at {lock.frozen_at}; {_MOVE}"
+        )
+    if rubric.model.scope_changes != session.manifest.scope_changes_of_rubric():
+        raise TamperedError(
+            f"{rubric.source}: its scope_changes are not those on the record; they are written by `autoscirub scope`, "
+            "not by hand. Restore them"
+        )
+    if not changes.any_change and (rubric.sha256, rubric.source_sha256) != (lock.sha256, lock.source_sha256):
+        raise TamperedError(
+            f"{rubric.source}: says the same in other bytes than were frozen: sha256 {rubric.source_sha256} now, "
+            f"{lock.source_sha256} at the freeze of {lock.frozen_at}; restore it"
+        )
+    return rubric, changes
+
+
+def _said(changes: RubricChanges) -> str:
+    words = (
+        ("lost", changes.lost),
+        ("changed or weakened", changes.changed),
+        ("gained", changes.added),
+        ("changed in its", changes.other),
+    )
+    return ", ".join(f"{word} {', '.join(names)}" for word, names in words if names)
+
+
+def lock_settings(project: Project, *, at: str) -> SettingsLock:
+    """The lock over the settings that decide, as far as they are set."""
+    values = _set(project)
+    return SettingsLock(sha256=sha256_bytes(strict_json(values).encode()), values=values, frozen_at=at)
+
+
+def changed_settings(project: Project, session: Session) -> list[str]:
+    """The locked settings that are no longer as they were locked."""
+    lock = session.recorded_locks.settings
+    now = project.config.deciding()
+    return [key for key, value in (lock.values if lock else {}).items() if now.get(key) != value]
+
+
+def unlocked_settings(project: Project, session: Session) -> list[str]:
+    """Settings that decide and are set, and that no freeze has locked yet."""
+    lock = session.recorded_locks.settings
+    return [key for key in _set(project) if lock is None or key not in lock.values]
+
+
+def require_settings(project: Project, session: Session) -> None:
+    """Raise TamperedError, naming keys and values, when a locked setting was changed without a scope change."""
+    changed = changed_settings(project, session)
+    lock = session.recorded_locks.settings
+    if changed and lock is not None:
+        now = project.config.deciding()
+        said = "; ".join(f"{key} was {lock.values[key]!r} and is {now.get(key)!r}" for key in changed)
+        raise TamperedError(
+            f"{project.location.config.source or 'the configuration'}: settings that decide were changed since "
+            f"they were locked at {lock.frozen_at}: {said}; {_MOVE}"
+        )
+
+
+def _set(project: Project) -> dict[str, Any]:
+    # The judge's settings hold from the first freeze, defaults included: no judge is a setting too. A path or
+    # command that is not set decides nothing yet.
+    return {
+        key: value
+        for key, value in project.config.deciding().items()
+        if value is not None or key.startswith("judge.")
+    }

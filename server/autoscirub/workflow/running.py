@@ -1,0 +1,402 @@
+"""The unattended loop: verify, plan, let a program revise, verify again, until it ends.
+
+Before a revision the files that it may touch are kept in the history; after it, what is locked is compared,
+and a revision that touched any of it is put back and void. Killed at any instant, the next start puts the
+files back and lets the program begin again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from autoscirub.checks import LOCK_NAME, PREDICTIONS_NAME
+from autoscirub.errors import CheckError, SandboxError, StateError, TrustError
+from autoscirub.models import Change, Ended, Event, Infeasible, now
+from autoscirub.sandbox import run_program
+from autoscirub.store import (
+    CONFIG_NAMES,
+    Project,
+    Session,
+    is_trusted,
+    open_project,
+    path_problem,
+    read_regular,
+    sha256_file,
+    trust_view,
+    write_atomic,
+)
+from autoscirub.workflow.checking import EVENTS, Checked, Revision, check_step, event_lines
+from autoscirub.workflow.locking import require_rubric
+from autoscirub.workflow.planning import continue_loop, plan_step
+from autoscirub.workflow.rounds import FOLDER, PLAN, current_round, read_rounds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["LoopStep", "Ran", "round_step", "run_rounds"]
+
+_LEFT_OUT = {
+    ".git",
+    "__pycache__",
+    ".venv",
+    "venv",
+    "node_modules",
+    ".hypothesis",
+    ".pytest_cache",
+    ".mypy_cache",
+}
+_MOST_FILES = 20_000
+_GUARDED_BYTES = 512 * 1024 * 1024
+
+
+@dataclass
+class LoopStep:
+    """What one step did, in words, and what it concluded where it verified."""
+
+    did: str
+    checked: Checked | None = None
+
+
+@dataclass
+class Ran:
+    """A loop, or one step of it."""
+
+    steps: list[LoopStep] = field(default_factory=list)
+    ended: Ended | None = None
+    next: str = ""
+    notices: list[str] = field(default_factory=list)
+
+    @property
+    def checked(self) -> Checked | None:
+        """The newest verification."""
+        return next((step.checked for step in reversed(self.steps) if step.checked is not None), None)
+
+
+def round_step(
+    project: str | Path | None = None,
+    *,
+    state_dir: str | Path | None = None,
+    go_on: bool = False,
+    fresh: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Ran:
+    """One step of a round: verify; or plan; or, after a plan, close the round and verify again.
+
+    Raises CheckError when the rubric is not frozen, or when the loop has ended and not `go_on`.
+    """
+    opened = open_project(project, state_dir)
+    _require_rubric_frozen(opened)
+    with opened.writing() as session:
+        ran = Ran(notices=session.notices)
+        _begin(opened, session, ran, go_on=go_on)
+        current = current_round(read_rounds(session))
+        if current is not None and current.status == "open" and not go_on:
+            planned = plan_step(opened, session)
+            targets = ", ".join(target.criterion_id for target in planned.plan.targets)
+            ran.steps.append(LoopStep(f"planned round {planned.plan.round}: {targets}"))
+            ran.next = "revise the work, then: autoscirub round"
+            return ran
+        ran.steps.append(_verified(check_step(opened, session, fresh=fresh, progress=progress)))
+        ran.ended = ran.steps[-1].checked.ended if ran.steps[-1].checked else None
+        ran.next = "autoscirub audit" if ran.ended else "autoscirub round   (it writes the plan)"
+        return ran
+
+
+def run_rounds(
+    project: str | Path | None = None,
+    *,
+    state_dir: str | Path | None = None,
+    revise: Sequence[str] | None = None,
+    max_rounds: int | None = None,
+    go_on: bool = False,
+    as_is: bool = False,
+    said: Callable[[bytes], None] | None = None,
+    told: Callable[[LoopStep], None] | None = None,
+) -> Ran:
+    """Verify and revise until the loop ends by one of its rules.
+
+    `revise`: the program that revises, as a person gave it; None takes `[rounds] revise` of the configuration,
+    which must be trusted on this machine. It finds the plan in the file that AUTOSCIRUB_PLAN names and may
+    write what it did to the one that AUTOSCIRUB_CHANGES names. `as_is` goes on from files that a kill left and
+    that could not be kept. Raises CheckError, TrustError, TamperedError and StateError.
+    """
+    opened = open_project(project, state_dir)
+    _require_rubric_frozen(opened)
+    command = _command(opened, revise)
+    with opened.writing() as session:
+        ran = Ran(notices=session.notices)
+        loop = _Loop(opened, session, command, max_rounds, ran, said, told)
+        _begin(opened, session, ran, go_on=go_on)
+        loop.resume(as_is=as_is)
+        while ran.ended is None:
+            loop.step()
+        ran.next = "autoscirub audit"
+        return ran
+
+
+class _Loop:
+    def __init__(
+        self,
+        opened: Project,
+        session: Session,
+        command: list[str],
+        max_rounds: int | None,
+        ran: Ran,
+        said: Callable[[bytes], None] | None,
+        told: Callable[[LoopStep], None] | None,
+    ) -> None:
+        self.opened, self.session, self.command, self.ran, self.said = opened, session, command, ran, said
+        self.told = told or (lambda _step: None)
+        self.max_rounds = max_rounds
+        self.kept = False
+        """Whether the files are kept as they were before the revision that is due."""
+        self.looked = False
+        """Whether the open round was verified on the files as they are."""
+
+    def step(self) -> None:
+        current = current_round(read_rounds(self.session))
+        if current is not None and current.status == "planned":
+            self._revise(current.number or 0)
+        elif current is None or not self.looked:
+            self._verify(Revision())
+        else:
+            planned = plan_step(self.opened, self.session)
+            targets = ", ".join(target.criterion_id for target in planned.plan.targets)
+            self._did(LoopStep(f"planned round {planned.plan.round}: {targets}"))
+
+    def _did(self, step: LoopStep) -> None:
+        self.ran.steps.append(step)
+        self.told(step)
+
+    def _verify(self, revision: Revision) -> Checked:
+        checked = check_step(self.opened, self.session, revision, max_rounds=self.max_rounds)
+        self._did(_verified(checked))
+        self.ran.ended = checked.ended
+        self.looked = True
+        return checked
+
+    def _revise(self, number: int) -> None:
+        if not self.kept:
+            self._keep(number)
+        started = time.monotonic()
+        self._did(LoopStep(f"revising in round {number}: {' '.join(self.command)}"))
+        plan = self.opened.state.root / FOLDER / f"round-{number:03}" / PLAN
+        limit = self.opened.config.rounds.revise_seconds
+        locked = _Guard(self.opened)
+        with tempfile.TemporaryDirectory(prefix="autoscirub-changes-") as folder:
+            changes = Path(folder) / "changes.json"
+            environment = {"AUTOSCIRUB_PLAN": str(plan), "AUTOSCIRUB_CHANGES": str(changes)}
+            done = run_program(
+                self.command, cwd=self.opened.root, seconds=limit, environment=environment, said=self.said
+            )
+            revision = _told(changes, time.monotonic() - started)
+        touched = locked.put_back()
+        self.kept = False
+        if touched:
+            return self._end(
+                number,
+                "void",
+                f"the reviser changed what is locked, which was put back: {', '.join(touched)}",
+            )
+        if done.timed_out:
+            return self._end(
+                number, "failed", f"the reviser did not end within {limit:g} s (rounds.revise_seconds)"
+            )
+        if done.status != 0:
+            last = done.output.strip().splitlines()[-1:] or ["it said nothing"]
+            return self._end(
+                number, "failed", f"the reviser ended with status {done.status}: {last[0][:200]}"
+            )
+        self._verify(revision)
+        return None
+
+    def _end(self, number: int, event: str, why: str) -> None:
+        """A revision that does not count: nothing follows from it, and a person looks."""
+        at = now()
+        manifest = self.session.manifest
+        ended = Ended(state="error", round=number, why=why, at=at)
+        if manifest.loop is not None:
+            manifest.loop = manifest.loop.model_copy(update={"ended": ended})
+        state = {EVENTS: event_lines(self.session, [Event(event=event, round=number, at=at)])}
+        self.session.record(event, at=at, facts={"round": number, "why": why}, state=state)
+        self.ran.ended = ended
+        self._did(LoopStep(f"{event}: {why}"))
+
+    def _keep(self, number: int) -> None:
+        """Keep the files that the reviser may touch, so that a revision cut off can begin again."""
+        bounds = self.opened.config.audit
+        left = bounds.keep_round
+        files: dict[str, Path] = {}
+        listed: list[dict[str, Any]] = []
+        for name, path in _project_files(self.opened):
+            size = path.stat().st_size
+            fits = size <= min(bounds.keep_file, left) and path_problem(f"before/{name}") is None
+            listed.append({"path": name, "sha256": sha256_file(path), "size": size, "kept": fits})
+            if fits:
+                files[name] = path
+                left -= size
+        at = now()
+        state = {EVENTS: event_lines(self.session, [Event(event="revising", round=number, at=at)])}
+        facts = {"round": number, "before": listed}
+        self.session.record("revising", at=at, facts=facts, state=state, before=files)
+        self.kept = True
+
+    def resume(self, *, as_is: bool) -> None:
+        """Put the files back as they were before a revision that was cut off."""
+        history = self.session.history
+        commits = history.commits() if history else []
+        if not commits or commits[0].event != "revising" or history is None:
+            return
+        newest, number = commits[0], commits[0].facts.get("round")
+        listed = newest.facts.get("before")
+        before = {entry["path"]: entry for entry in listed} if isinstance(listed, list) else {}
+        lost: list[str] = []
+        for name, entry in before.items():
+            target = self.opened.root / name
+            if target.is_file() and not target.is_symlink() and sha256_file(target) == entry["sha256"]:
+                continue
+            data = history.read(newest.oid, f"before/{name}")
+            if data is None:
+                lost.append(name)
+            else:
+                write_atomic(target, data, within=self.opened.root)
+        if lost and not as_is:
+            raise StateError(
+                f"a revision of round {number} was cut off, and these files changed and were too large to keep: "
+                f"{', '.join(lost[:10])}. Put them back yourself, or go on from them as they are with --as-is"
+            )
+        for name, path in list(_project_files(self.opened)):
+            if name not in before:
+                path.unlink()
+        self.kept = True
+        self.ran.notices.append(
+            f"a revision of round {number} was cut off; the files were put back, and it begins again"
+        )
+
+
+class _Guard:
+    """What no reviser may change: everything that is locked, the configuration, and the whole state directory."""
+
+    def __init__(self, opened: Project) -> None:
+        self.opened = opened
+        self.before = self._look()
+
+    def put_back(self) -> list[str]:
+        """Undo every change since, and name what was changed."""
+        now_there = self._look()
+        touched = sorted(
+            path for path in {**self.before, **now_there} if self.before.get(path) != now_there.get(path)
+        )
+        for path in touched:
+            data = self.before.get(path)
+            if data is None:
+                path.unlink()
+            else:
+                write_atomic(path, data)
+        root = self.opened.root
+        return [
+            path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path) for path in touched
+        ]
+
+    def _look(self) -> dict[Path, bytes]:
+        paths = [self.opened.root / name for name in _locked_names(self.opened)]
+        for folder, _, names in os.walk(self.opened.state.root):
+            paths += [Path(folder) / name for name in names if not name.startswith(".lock")]
+        found: dict[Path, bytes] = {}
+        for path in paths:
+            data = read_regular(path, limit=_GUARDED_BYTES)
+            if data is not None:
+                found[path] = data
+        return found
+
+
+def _locked_names(opened: Project) -> list[str]:
+    names = [PREDICTIONS_NAME, LOCK_NAME, opened.config.rubric or "rubric.toml", "autoscirub.toml"]
+    return [*names, *(name for name in CONFIG_NAMES if name not in names and (opened.root / name).exists())]
+
+
+def _project_files(opened: Project) -> list[tuple[str, Path]]:
+    """The project's regular files with their names from its root, without what is no work of it."""
+    found: list[tuple[str, Path]] = []
+    state = opened.state.root
+    for folder, folders, names in os.walk(opened.root):
+        here = Path(folder)
+        folders[:] = sorted(name for name in folders if name not in _LEFT_OUT and here / name != state)
+        for name in sorted(names):
+            path = here / name
+            if path.is_file() and not path.is_symlink():
+                found.append((path.relative_to(opened.root).as_posix(), path))
+            if len(found) > _MOST_FILES:
+                raise StateError(
+                    f"{opened.root}: more than {_MOST_FILES:,} files, too many to keep before a revision; "
+                    "move what is not the work out of the project"
+                )
+    return found
+
+
+def _told(path: Path, seconds: float) -> Revision:
+    """What the reviser wrote about its work. Words only: what it changed is seen, not believed."""
+    if not path.is_file():
+        return Revision(seconds=seconds)
+    try:
+        value = json.loads(path.read_text("utf-8"))
+        changes = [Change.model_validate(entry) for entry in value.get("changes", [])]
+        infeasible = [Infeasible.model_validate(entry) for entry in value.get("infeasible", [])]
+    except (OSError, ValueError, AttributeError, TypeError, ValidationError) as error:
+        raise SandboxError(
+            f"the reviser's AUTOSCIRUB_CHANGES file cannot be read: {str(error).splitlines()[0]}; expected "
+            '{"changes": [{"criterion_id", "actions_completed"}], "infeasible": [{"criterion_id", "reason"}]}'
+        ) from None
+    return Revision(changes, infeasible, seconds)
+
+
+def _command(opened: Project, revise: Sequence[str] | None) -> list[str]:
+    if revise:
+        return list(revise)
+    command = opened.config.rounds.revise
+    if not command:
+        raise CheckError(
+            "run: no reviser; give one with --revise 'COMMAND', or revise yourself, step by step: autoscirub round"
+        )
+    if not is_trusted(trust_view(opened.config), str(opened.root)):
+        raise TrustError(
+            f"run: the project's configuration names a program to run ({' '.join(command)}), which is not trusted on "
+            "this machine; look at it with `autoscirub trust`"
+        )
+    return list(command)
+
+
+def _require_rubric_frozen(opened: Project) -> None:
+    with opened.reading() as session:
+        require_rubric(opened, session)
+
+
+def _begin(opened: Project, session: Session, ran: Ran, *, go_on: bool) -> None:
+    loop = session.manifest.loop
+    if loop is None or loop.ended is None:
+        return
+    if not go_on:
+        raise CheckError(
+            f"the loop has ended: {loop.ended.state} ({loop.ended.why}); `--continue` goes on, on the record. "
+            f"Looking again at the work as it is: autoscirub check --project {opened.root}"
+        )
+    ended = continue_loop(session)
+    if ended is not None:
+        ran.steps.append(LoopStep(f"going on after {ended.state}"))
+
+
+def _verified(checked: Checked) -> LoopStep:
+    report = checked.report
+    if report is None:
+        return LoopStep("looked", checked)
+    counts = f"{report.summary.passed} of {len(report.criteria)} criteria satisfied"
+    asked = f"{len(checked.evaluated)} decided anew, {len(checked.reused)} kept"
+    return LoopStep(f"verified round {report.round}: {counts} ({asked})", checked)

@@ -1,0 +1,254 @@
+"""The loop: verify, plan, revise, verify again, and each way in which it ends."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from autoscirub.errors import CheckError, TrustError
+from autoscirub.models import Infeasible
+from autoscirub.workflow import check, plan_round, round_step, run_rounds, verify_criterion
+
+
+def statuses(report) -> dict[str, str]:
+    return {result.criterion_id: result.status for result in report.criteria}
+
+
+def test_the_first_check_opens_round_one_with_every_criterion_of_the_rubric(ruled, state) -> None:
+    checked = check(ruled)
+    assert statuses(checked.report) == {"C1": "satisfied", "C2": "not_satisfied", "C3": "not_satisfied"}
+    written = state(ruled, "revisions/round-001/verification.json")
+    assert written == state(ruled, "verification_report.json")
+    assert (written["round"], written["all_satisfied"], written["summary"]["passed"]) == (1, False, 1)
+    assert [entry["criterion_id"] for entry in written["criteria"]] == ["C1", "C2", "C3"]
+    assert "results/results.json" in written["criteria"][1]["evidence_gap"]
+    assert "out/table.csv" in written["criteria"][2]["evidence_gap"]
+
+
+def test_a_check_without_a_plan_verifies_the_open_round_again_and_opens_none(ruled, state) -> None:
+    check(ruled)
+    checked = check(ruled)
+    assert checked.report.round == 1
+    assert checked.evaluated == []
+    assert {result.reused_from_round for result in checked.report.criteria} == {1}
+    assert not (ruled / ".autoscirub" / "revisions" / "round-002").exists()
+
+
+def test_plan_then_check_closes_the_round_with_a_summary_and_opens_the_next(
+    ruled, state, write_results
+) -> None:
+    check(ruled)
+    plan = plan_round(project=ruled).plan
+    assert [target.criterion_id for target in plan.targets] == ["C2", "C3"]
+    assert all(target.gap and target.planned_actions for target in plan.targets)
+    write_results(ruled, slope=0.51, low=0.4, high=0.6)
+    checked = check(ruled)
+    assert checked.report.round == 2
+    assert statuses(checked.report) == {"C1": "satisfied", "C2": "satisfied", "C3": "not_satisfied"}
+    summary = state(ruled, "revisions/round-001/change_summary.json")
+    assert [change["criterion_id"] for change in summary["changes"]] == ["C2", "C3"]
+    assert summary["changes"][0]["remaining_gap"] == "none"
+    assert "out/table.csv" in summary["changes"][1]["remaining_gap"]
+    events = (ruled / ".autoscirub" / "revisions" / "events.jsonl").read_text().splitlines()
+    assert [json.loads(line)["event"] for line in events] == [
+        "opened",
+        "verified",
+        "planned",
+        "revised",
+        "opened",
+        "verified",
+    ]
+
+
+def test_a_changed_key_of_the_results_asks_only_the_criterion_that_reads_it_again(
+    ruled, write_results
+) -> None:
+    check(ruled)
+    plan_round(project=ruled)
+    write_results(ruled, slope=0.51, low=0.4, high=0.6)
+    checked = check(ruled)
+    assert checked.evaluated == ["C2"]
+    assert set(checked.report.criteria[1].asked_again_because) == {"results.low", "results.high"}
+    assert checked.report.criteria[0].reused_from_round == 1
+
+
+def test_the_unattended_loop_ends_satisfied_after_two_rounds(ruled, reviser, state) -> None:
+    ran = run_rounds(ruled, revise=reviser())
+    assert (ran.ended.state, ran.ended.round) == ("satisfied", 2)
+    assert state(ruled, "run_manifest.json")["loop"]["ended"]["state"] == "satisfied"
+    assert state(ruled, "revisions/round-001/change_summary.json")["changes"][1]["actions_completed"] == [
+        "wrote the table"
+    ]
+    assert state(ruled, "verification_report.json")["all_satisfied"] is True
+
+
+def test_round_does_one_step_each_time_and_says_what_is_next(ruled, write_results) -> None:
+    first = round_step(ruled)
+    assert first.checked.report.round == 1
+    assert "plan" in first.next
+    second = round_step(ruled)
+    assert second.checked is None
+    assert "revise" in second.next
+    write_results(ruled, slope=0.51, low=0.4, high=0.6)
+    third = round_step(ruled)
+    assert third.checked.report.round == 2
+
+
+NOTHING = "pass"
+SIDE = "import pathlib; pathlib.Path('notes.txt').write_text('x')"
+SLOW = """
+import json, pathlib, uuid
+p = pathlib.Path('results/results.json'); v = json.loads(p.read_text()); v['low'] = v.get('low', 9.0) + 1; v['high'] = 0.0
+p.write_text(json.dumps(v))
+"""
+CANNOT = """
+import json, os, pathlib
+said = [{"criterion_id": c, "reason": "the data end in 1970"} for c in ("C2", "C3")]
+pathlib.Path(os.environ["AUTOSCIRUB_CHANGES"]).write_text(json.dumps({"infeasible": said}))
+"""
+
+ENDINGS = [
+    # reviser, max rounds, ending, part of the reason
+    (NOTHING, 5, "stalled", "changed nothing that is judged"),
+    (SIDE, 5, "stalled", "changed nothing that is judged"),
+    (SLOW, 3, "budget_spent", "rounds: 3 of 3 used"),
+    (CANNOT, 5, "infeasible", "C2, C3"),
+    ("raise SystemExit(7)", 5, "error", "ended with status 7"),
+]
+
+
+@pytest.mark.parametrize(
+    ("source", "most", "ending", "reason"), ENDINGS, ids=[f"{row[2]}-{n}" for n, row in enumerate(ENDINGS)]
+)
+def test_each_ending_is_reached_and_said_and_a_person_can_go_on(
+    ruled, reviser, source, most, ending, reason
+) -> None:
+    ran = run_rounds(ruled, revise=reviser(source), max_rounds=most)
+    assert ran.ended.state == ending
+    assert reason in ran.ended.why
+    with pytest.raises(CheckError, match="the loop has ended"):
+        run_rounds(ruled, revise=reviser(), max_rounds=most)
+    with pytest.raises(CheckError, match="the loop has ended"):
+        round_step(ruled)
+    again = run_rounds(ruled, revise=reviser(), max_rounds=most, go_on=True)
+    assert again.ended.state == "satisfied"
+
+
+def test_the_time_budget_ends_the_loop(ruled, reviser) -> None:
+    (ruled / "autoscirub.toml").write_text("[rounds]\nseconds = 0.001\n")
+    ran = run_rounds(ruled, revise=reviser(SLOW))
+    assert (ran.ended.state, ran.ended.why.split(":")[0]) == ("budget_spent", "time")
+
+
+def test_a_reviser_that_does_not_end_is_ended(ruled, reviser) -> None:
+    (ruled / "autoscirub.toml").write_text("[rounds]\nrevise_seconds = 0.5\n")
+    ran = run_rounds(ruled, revise=reviser("import signal; signal.pause()"))
+    assert ran.ended.state == "error"
+    assert "did not end within 0.5 s" in ran.ended.why
+
+
+def test_a_reviser_named_by_the_project_runs_only_when_trusted(ruled, reviser) -> None:
+    from autoscirub.setup import look_at_trust, record_trust
+
+    (ruled / "autoscirub.toml").write_text(f"[rounds]\nrevise = {json.dumps(reviser())}\n")
+    with pytest.raises(TrustError, match="not trusted"):
+        run_rounds(ruled)
+    record_trust(look_at_trust(ruled).digest, by="ci", project=ruled)
+    assert run_rounds(ruled).ended.state == "satisfied"
+
+
+def test_infeasible_criteria_stay_unmet_and_do_not_hide_what_can_be_done(ruled, write_results) -> None:
+    check(ruled)
+    plan_round(project=ruled)
+    write_results(ruled, slope=0.51, low=0.4, high=0.6)
+    checked = check(ruled, infeasible=[Infeasible(criterion_id="C3", reason="no data")])
+    assert checked.ended.state == "infeasible"
+    assert statuses(checked.report)["C3"] == "not_satisfied"
+    assert checked.report.all_satisfied is False
+
+
+def test_a_criterion_that_must_be_read_cannot_be_assessed_without_a_judge(
+    slope_project, write_results
+) -> None:
+    from autoscirub.workflow import freeze
+
+    text = '[[criteria]]\nid = "C1"\nrequirement = "Limits are discussed."\n'
+    (slope_project / "rubric.toml").write_text(text)
+    freeze(slope_project)
+    write_results(slope_project, slope=0.51)
+    checked = check(slope_project)
+    assert statuses(checked.report) == {"C1": "cannot_assess"}
+    assert checked.report.all_satisfied is False
+    result, decision = verify_criterion(slope_project, "C1")
+    assert (result.status, decision.answer) == ("cannot_assess", "could_not_be_told")
+
+
+def test_looking_at_one_criterion_records_nothing(ruled, tree) -> None:
+    check(ruled)
+    before = tree(ruled)
+    result, _ = verify_criterion(ruled, "C2")
+    assert result.status == "not_satisfied"
+    assert tree(ruled) == before
+    with pytest.raises(CheckError, match="no criterion 'C9'; it has C1, C2, C3"):
+        verify_criterion(ruled, "C9")
+
+
+def test_read_only_gives_the_same_answers_and_writes_nothing(ruled, tree) -> None:
+    check(ruled)
+    before = tree(ruled)
+    checked = check(ruled, read_only=True)
+    assert statuses(checked.report) == {"C1": "satisfied", "C2": "not_satisfied", "C3": "not_satisfied"}
+    assert len(checked.reused) == 3
+    assert tree(ruled) == before
+
+
+def test_a_plan_for_a_criterion_that_is_met_or_unknown_is_refused(ruled) -> None:
+    from autoscirub.models import RevisionTarget
+
+    with pytest.raises(CheckError, match="no round is open"):
+        plan_round(project=ruled)
+    check(ruled)
+    for name in ("C1", "C9"):
+        with pytest.raises(CheckError, match=f"{name} is no unmet criterion"):
+            plan_round([RevisionTarget(criterion_id=name)], project=ruled)
+    plan_round(project=ruled)
+    with pytest.raises(CheckError, match="round-001: is planned"):
+        plan_round(project=ruled)
+
+
+def test_case_22_odd_and_unfinished_rounds_are_named_left_alone_and_counted(field_case, tree) -> None:
+    from autoscirub.workflow import freeze
+
+    project = field_case("22")
+    kept = tree(project / ".autoscirub" / "revisions")
+    freeze(project)
+    checked = check(project)
+    assert checked.report.round == 4
+    found = {entry.name: entry for entry in checked.rounds}
+    assert found["round-001"].status == "complete"
+    assert found["round-002"].status == "incomplete"
+    assert found["round-003"].status == "empty"
+    assert found["round-10"].status == found["round-0004.bak"].status == "odd"
+    assert not any(entry.known for entry in checked.rounds)
+    after = tree(project / ".autoscirub" / "revisions")
+    for path, entry in kept.items():
+        if path not in {".", "events.jsonl"}:
+            assert after[path] == entry, path
+    lines = (project / ".autoscirub" / "revisions" / "events.jsonl").read_text().splitlines()
+    assert lines[:3] == ['{"round": 1, "event": "start"}', '{"round": 1, "event": "end"}', '{"round": 2, "ev']
+    assert [json.loads(line)["event"] for line in lines[3:]] == ["opened", "verified"]
+
+
+def test_case_23_a_verdict_that_the_history_does_not_know_is_not_reused(field_case) -> None:
+    from autoscirub.workflow import freeze
+
+    project = field_case("23")
+    freeze(project)
+    checked = check(project)
+    assert checked.reused == []
+    assert statuses(checked.report) == {"C1": "not_satisfied"} or statuses(checked.report) == {
+        "C1": "cannot_assess"
+    }
+    [aside] = (project / ".autoscirub").glob("verification_report.json.aside-*")
+    assert json.loads(aside.read_text())["judge_model"] == "judge-a"
