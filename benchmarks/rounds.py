@@ -96,7 +96,7 @@ def _verify(project: Path, *, fresh: bool = False) -> tuple[list[str], Verificat
             result.criterion_id: Kept(result, decisions[result.criterion_id], earlier.round)
             for result in earlier.criteria
         }
-    verified = verify_criteria(rubric.model, gather(opened, rubric.model), kept=kept, at=AT)
+    verified = verify_criteria(rubric.model, gather(opened, rubric.model, kept=kept), kept=kept, at=AT)
     report = report_of(rubric.model, verified, earlier.round + 1 if earlier else 1)
     with opened.state.writing():
         opened.state.write(report)

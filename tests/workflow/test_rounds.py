@@ -69,7 +69,7 @@ def test_a_changed_key_of_the_results_asks_only_the_criterion_that_reads_it_agai
     write_results(ruled, slope=0.51, low=0.4, high=0.6)
     checked = check(ruled)
     assert checked.evaluated == ["C2"]
-    assert set(checked.report.criteria[1].asked_again_because) == {"results.low", "results.high"}
+    assert {"results.low", "results.high"} <= set(checked.report.criteria[1].asked_again_because)
     assert checked.report.criteria[0].reused_from_round == 1
 
 

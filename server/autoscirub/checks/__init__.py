@@ -11,7 +11,8 @@ from autoscirub.checks.criteria import (
     verify_criteria,
 )
 from autoscirub.checks.criteria_basis import basis
-from autoscirub.checks.criteria_inputs import Inputs, gather
+from autoscirub.checks.criteria_gather import gather
+from autoscirub.checks.criteria_inputs import Inputs
 from autoscirub.checks.evaluate import CHECK_WORDS, Evaluated, evaluate_checks, plain_value
 from autoscirub.checks.expressions import Expression, check_expr, compile_expr, evaluate_expr
 from autoscirub.checks.lock import (

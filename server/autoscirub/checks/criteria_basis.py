@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from autoscirub.checks.criteria_inputs import Inputs
     from autoscirub.models import Criterion, Evidence
 
-__all__ = ["RULES", "basis", "basis_digest", "compiled", "references"]
+__all__ = ["RULES", "basis", "basis_digest", "compiled", "references", "rules_and_criterion"]
 
 RULES = "1"
 """The version of the rules by which criteria are decided. Raise it with any change of `criteria*.py`, of the
@@ -34,7 +34,7 @@ def basis(criterion: Criterion, inputs: Inputs) -> dict[str, str]:
     missing); each artifact's path (its bytes, or why there are none) and, where there is more to say of it,
     `<path>: state`.
     """
-    found = {"rules": _digest(RULES), "criterion": _digest(canonical_json(criterion))}
+    found = rules_and_criterion(criterion)
     if needs_reading(criterion):
         found["report"] = _report_digest(inputs.report)
         found["report path"] = _digest((inputs.report and inputs.report.path) or "none")
@@ -42,6 +42,11 @@ def basis(criterion: Criterion, inputs: Inputs) -> dict[str, str]:
     _add_results(found, criterion, inputs)
     _add_artifacts(found, criterion, inputs)
     return found
+
+
+def rules_and_criterion(criterion: Criterion) -> dict[str, str]:
+    """The part of the basis that no file of the project changes."""
+    return {"rules": _digest(RULES), "criterion": _digest(canonical_json(criterion))}
 
 
 def basis_digest(rests_on: dict[str, str]) -> str:

@@ -1,24 +1,21 @@
-"""What criteria are decided on: the results, the report and every artifact, each read once."""
+"""What criteria are decided on: the results, the report and every artifact."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from autoscirub.checks.artifacts import check_artifacts
 from autoscirub.checks.artifacts.paths import shown
-from autoscirub.checks.report_file import find_report
-from autoscirub.checks.results import Results, find_results, load_results
-from autoscirub.errors import PathRefused, ResultsError
-from autoscirub.models import Evidence
+from autoscirub.errors import PathRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
-    from autoscirub.models import Criterion, Decision, ExecutableRubric
-    from autoscirub.store import Project
+    from autoscirub.checks.results import Results
+    from autoscirub.errors import ResultsError
+    from autoscirub.models import Criterion, Decision, Evidence
 
-__all__ = ["NOT_THERE", "ArtifactKey", "Inputs", "artifact_keys", "artifact_state", "gather"]
+__all__ = ["NOT_THERE", "ArtifactKey", "Inputs", "artifact_keys", "artifact_state"]
 
 ArtifactKey = tuple[str, str | None]
 """A path relative to the project root, and the format that was asked for; None: by the suffix."""
@@ -50,50 +47,6 @@ def artifact_keys(criterion: Criterion) -> Iterator[ArtifactKey]:
     for artifact in criterion.expected_artifacts:
         if artifact.path:
             yield artifact.path, None
-
-
-def gather(
-    project: Project,
-    rubric: ExecutableRubric,
-    *,
-    ignored: Callable[[list[str]], set[str]] | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> Inputs:
-    """Read the project once for all criteria of `rubric`.
-
-    `ignored` says which of some paths git ignores; `progress` is called with how many files are done, and of
-    how many. Results that cannot be read are no error here. Raises ConfigError where two files could be the
-    results, or two the report.
-    """
-    root, config = project.root, project.config
-    report = find_report(root, config.report)
-    keys = list(dict.fromkeys(key for criterion in rubric.criteria for key in artifact_keys(criterion)))
-    asked = list(dict.fromkeys([*keys, *([(report, None)] if report else [])]))
-    found = dict(zip(asked, check_artifacts(root, asked, progress, ignored=ignored), strict=True))
-    return Inputs(
-        results=_results(project),
-        report=_report(found[report, None]) if report else None,
-        artifacts={key: found[key] for key in keys},
-        judge=config.judge.model_dump(mode="json"),
-    )
-
-
-def _results(project: Project) -> Results | ResultsError:
-    path = find_results(project.root, project.config.results)
-    try:
-        return load_results(project.root, path, limit=project.config.limits.results_bytes)
-    except ResultsError as error:
-        # What is said of a criterion is kept and travels: no place of this machine belongs in it.
-        return ResultsError(str(error).replace(f"{project.root}/", ""))
-
-
-def _report(found: Decision | PathRefused) -> Evidence:
-    if isinstance(found, PathRefused):
-        return Evidence(note=str(found))
-    [seen] = found.evidence
-    if seen.sha256 is not None:
-        return Evidence(path=seen.path, sha256=seen.sha256, size=seen.size)
-    return Evidence(path=seen.path, note=artifact_state(found))
 
 
 def artifact_state(found: Decision | PathRefused) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from autoscirub.checks.results import Results
     from autoscirub.models import Criterion, RubricCheck, RubricExpr
 
-__all__ = ["Part", "decide_parts"]
+__all__ = ["Part", "decide_parts", "part_keys"]
 
 _UNTOLD = "could not be told"
 _KEPT_VALUE = 2_000
@@ -47,22 +47,30 @@ class Part:
 
 def decide_parts(criterion: Criterion, inputs: Inputs, *, at: str) -> list[Part]:
     """The checks in their order, then the expected artifacts that no check asks for in the same format."""
+    keys = part_keys(criterion)
     parts: list[Part] = []
-    seen: set[ArtifactKey] = set()
-    for check in criterion.checks:
+    for check, key in zip(criterion.checks, keys, strict=False):
         if check.kind == "expr":
             parts.append(_expression(check, inputs.results, at))
-        elif check.kind == "artifact":
-            seen.add((check.path, format_of(check.path, check.format)))
-            parts.append(_artifact(check.id, (check.path, check.format), inputs, at))
+        elif key is not None:
+            parts.append(_artifact(check.id, key, inputs, at))
         else:
             parts.append(_undecided(check, at))
-    for artifact in criterion.expected_artifacts:
-        key = (artifact.path, format_of(artifact.path, None)) if artifact.path else None
-        if artifact.path and key and key not in seen:
-            seen.add(key)
-            parts.append(_artifact(artifact.path, (artifact.path, None), inputs, at))
+    parts += [_artifact(key[0], key, inputs, at) for key in keys[len(parts) :] if key is not None]
     return parts
+
+
+def part_keys(criterion: Criterion) -> list[ArtifactKey | None]:
+    """For each of a criterion's parts the artifact that it asks for; None for a part that is about none."""
+    keys: list[ArtifactKey | None] = [
+        (check.path, check.format) if check.kind == "artifact" else None for check in criterion.checks
+    ]
+    seen = {(key[0], format_of(*key)) for key in keys if key is not None}
+    for artifact in criterion.expected_artifacts:
+        if artifact.path and (opened_as := (artifact.path, format_of(artifact.path, None))) not in seen:
+            seen.add(opened_as)
+            keys.append((artifact.path, None))
+    return keys
 
 
 def _undecided(check: RubricCheck, at: str) -> Part:

@@ -9,11 +9,12 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from autoscirub.cli.showing import shown_check
 from autoscirub.data import data_dir
 from autoscirub.errors import ConfigError
 from autoscirub.models import Outcome
-from autoscirub.report import render_decision, render_verification
-from autoscirub.workflow import freeze, verify
+from autoscirub.report import render_decision
+from autoscirub.workflow import check, freeze, run_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +25,7 @@ _RUN_SECONDS = 120
 
 
 def run_demo(to: Path | None, *, say: Callable[[str], None] | None, steps: list[dict[str, Any]]) -> None:
-    """Freeze, run and verify the two examples in a fresh copy under `to`.
+    """Freeze, run, check and revise the two examples in a fresh copy under `to`.
 
     Each step is said (`say` is None with `--json`) and appended to `steps`. Raises ConfigError when `to`
     is not empty, and RuntimeError when an outcome is not what the data must give.
@@ -35,11 +36,18 @@ def run_demo(to: Path | None, *, say: Callable[[str], None] | None, steps: list[
     command = "autoscirub" if shutil.which("autoscirub") else sys.argv[0]
     tell(f"Two real projects, copied to {folder}\n")
     tell("1. The Nile at Aswan, 1871–1970. The question: did its flow drop, when, and by how much?")
-    _through(folder, "nile", Outcome.VERIFIED, tell, steps)
+    _through(
+        folder,
+        "nile",
+        (Outcome.VERIFIED, "satisfied"),
+        tell,
+        steps,
+        revise="autoscirub run --revise 'python revise.py'",
+    )
     tell(
         "\n2. Sunspots, 1700–2008. The claim: the cycle is a clock that keeps eleven years, give or take 1.5."
     )
-    _through(folder, "sunspots", Outcome.REFUTED, tell, steps)
+    _through(folder, "sunspots", (Outcome.REFUTED, "satisfied"), tell, steps)
     tell(
         "\nRefuted is a result, not a breakdown: the work is sound, and the data say that the claim is wrong."
     )
@@ -63,7 +71,12 @@ def _folder(to: Path | None) -> Path:
 
 
 def _through(
-    folder: Path, name: str, expected: Outcome, tell: Callable[[str], None], steps: list[dict[str, Any]]
+    folder: Path,
+    name: str,
+    expected: tuple[Outcome, str],
+    tell: Callable[[str], None],
+    steps: list[dict[str, Any]],
+    revise: str | None = None,
 ) -> None:
     project = folder / name
     shutil.copytree(
@@ -71,7 +84,9 @@ def _through(
         project,
         ignore=shutil.ignore_patterns("results", "__pycache__", ".autoscirub"),
     )
-    tell("   Its predictions are written in prereg.toml. Freeze them, before there is any result:")
+    tell(
+        "   Predictions are in prereg.toml, requirements in rubric.toml. Freeze both, before there is any result:"
+    )
     tell("   $ autoscirub freeze")
     frozen = freeze(project)
     tell(_indented("\n".join(render_decision(decision, sys.stdout) for decision in frozen.decisions)))
@@ -83,14 +98,30 @@ def _through(
     subprocess.run(
         [sys.executable, "run.py"], cwd=project, check=True, timeout=_RUN_SECONDS, stdin=subprocess.DEVNULL
     )
-    tell("   Hold the results against what was predicted:")
-    tell("   $ autoscirub verify --no-judge")
-    verification = verify(project).verification
-    tell(_indented(render_verification(verification, sys.stdout)))
-    told = {"outcome": verification.outcome, "headline": verification.headline}
-    steps.append({"project": name, "step": "verify", **told})
-    if verification.outcome is not expected:
-        raise RuntimeError(f"the {name} example came out {verification.outcome}, not {expected}")
+    tell("   Hold the results against the predictions, and the work against the requirements:")
+    tell("   $ autoscirub check")
+    checked = check(project)
+    tell(_indented(shown_check(checked, sys.stdout)))
+    if revise is not None:
+        tell(
+            f"\n   Two things are missing. A reviser gets the list, does the work, and it is checked again:\n   $ {revise}"
+        )
+        ran = run_rounds(
+            project,
+            revise=[sys.executable, "revise.py"],
+            told=lambda step: tell(f"     · {step.did}"),
+            said=lambda data: tell(_indented("\n".join(f"| {line}" for line in data.decode().splitlines()))),
+        )
+        checked = ran.checked or checked
+        tell(_indented(shown_check(checked, sys.stdout, short=True)))
+    outcome = checked.verification.outcome if checked.verification else None
+    ending = checked.ended.state if checked.ended else None
+    told = {"outcome": outcome, "ending": ending, "round": checked.report.round if checked.report else None}
+    steps.append({"project": name, "step": "check", **told})
+    if (outcome, ending) != expected:
+        raise RuntimeError(
+            f"the {name} example came out {outcome} and {ending}, not {expected[0]} and {expected[1]}"
+        )
 
 
 def _indented(text: str) -> str:

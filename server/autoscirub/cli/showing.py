@@ -25,8 +25,8 @@ def worst_of(decisions: Iterable[Decision]) -> int:
     return next(status for answer, status in CHECK_STATUS.items() if answer in answers)
 
 
-def shown_check(checked: Checked, stream: TextIO) -> str:
-    """Predictions, then requirements, then how the loop stands."""
+def shown_check(checked: Checked, stream: TextIO, *, short: bool = False) -> str:
+    """Predictions, then requirements, then how the loop stands; `short`: without the single checks and criteria."""
     from autoscirub.report import render_decision, render_ending, render_report, render_verification
 
     parts: list[str] = []
@@ -40,6 +40,8 @@ def shown_check(checked: Checked, stream: TextIO) -> str:
     if checked.report is not None:
         parts.append(render_report(checked.report, stream))
     outcome = checked.verification.outcome if checked.verification else None
+    if short:
+        parts = [line for part in parts for line in part.splitlines() if not line.startswith(" ")]
     parts.append(render_ending(checked.ended, outcome, stream))
     parts += [f"note: {problem}" for entry in checked.rounds for problem in entry.problems]
     return "\n".join(part for part in parts if part)

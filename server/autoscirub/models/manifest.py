@@ -122,7 +122,9 @@ class Loop(Frozen):
     )
     started_at: UtcTime
     ended: Ended | None = None
-    spent_seconds: Annotated[float, Field(ge=0)] = Field(default=0, description="wall clock of revising so far")
+    spent_seconds: Annotated[float, Field(ge=0)] = Field(
+        default=0, description="wall clock of revising so far"
+    )
     continued: list[Ended] = Field(default_factory=list, description="endings that a person went on after")
 
 

@@ -43,7 +43,8 @@ class CriterionResult(Frozen):
         default_factory=dict, description="each thing that the answer was reached on, with its digest"
     )
     asked_again_because: list[str] = Field(
-        default_factory=list, description="which of those changed since the round before, so that it was asked again"
+        default_factory=list,
+        description="which of those changed since the round before, so that it was asked again",
     )
 
     @model_validator(mode="after")

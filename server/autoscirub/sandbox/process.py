@@ -74,6 +74,7 @@ def run_program(
         _end_group(process)
         # A grandchild that left the group may hold the pipe open; it is not waited for.
         reader.join(timeout=_GRACE_SECONDS)
+        process.stdout.close()
     text = b"".join(tail)[-_KEPT_BYTES:].decode("utf-8", "replace")
     return Finished(process.returncode, text, timed_out)
 

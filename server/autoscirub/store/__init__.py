@@ -8,11 +8,12 @@ from autoscirub.store.project import Project, open_project
 from autoscirub.store.project_git import ask_ignored, ignored_paths, project_head
 from autoscirub.store.resolve import DEFAULT_STATE_DIR, Location, resolve
 from autoscirub.store.session import Session
-from autoscirub.store.state import CORRUPT_MARK, StateStore, decode, json_path
+from autoscirub.store.state import ASIDE_MARK, CORRUPT_MARK, StateStore, decode, json_path
 from autoscirub.store.strictjson import JsonFault, line_of, parse
 from autoscirub.store.trust import TrustView, grant_trust, is_trusted, trust_view
 
 __all__ = [
+    "ASIDE_MARK",
     "CONFIG_NAMES",
     "CORRUPT_MARK",
     "DEFAULT_STATE_DIR",

@@ -16,7 +16,7 @@ from autoscirub.store.files import sha256_bytes, sha256_file, write_atomic
 from autoscirub.store.history import History, placeless
 from autoscirub.store.history_repository import path_problem
 from autoscirub.store.project_git import ProjectHead, project_head
-from autoscirub.store.state import decode
+from autoscirub.store.state import ASIDE_MARK, decode
 from autoscirub.store.steps import step
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ _PASSING = ("project", "before")
 """In a commit: what this one step was decided on, and what it kept. Not carried into the next."""
 
 MARK_NAME = ".lock.step"
+EVENTS_NAME = "revisions/events.jsonl"
+"""Added to at its end, so what others wrote there stays in it."""
 _MANIFEST = RunManifest.file_name
 
 
@@ -148,6 +150,7 @@ class Session:
         listed = self._keep(judged, kept)
         kept |= {f"before/{name}": path for name, path in (before or {}).items()}
         drop = [*_PASSING, *(name for name, data in files.items() if data is None)]
+        self._set_aside(files)
         write_atomic(project.state.root / MARK_NAME, f"{self.history.head or ''}\n".encode())
         oid = self.history.commit(
             event,
@@ -161,6 +164,19 @@ class Session:
         project.state.remove(MARK_NAME)
         self.recorded = self.found = self.manifest.model_copy(deep=True)
         return oid
+
+    def _set_aside(self, files: Mapping[str, bytes | None]) -> None:
+        """Rename what others wrote where a file of this step will lie: it stays to be looked at."""
+        state = self.project.state
+        for name, data in files.items():
+            inner = name.removeprefix(STATE)
+            if not name.startswith(STATE) or inner == EVENTS_NAME or self.history is None:
+                continue
+            found = state.read_bytes(inner)
+            if found is None or found in (data, self.kept(name)):
+                continue
+            aside = state.move_aside(inner, mark=ASIDE_MARK)
+            self.notices.append(f"{inner}: was not as the history has it; set aside as {aside}")
 
     def _project_head(self) -> ProjectHead:
         root, state = self.project.root, self.project.state.root

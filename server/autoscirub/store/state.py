@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-__all__ = ["CORRUPT_MARK", "StateStore", "decode", "json_path", "model_faults"]
+__all__ = ["ASIDE_MARK", "CORRUPT_MARK", "StateStore", "decode", "json_path", "model_faults"]
 
 CORRUPT_MARK = ".corrupt-"
+ASIDE_MARK = ".aside-"
 _LIMIT = 64 * 1024 * 1024
 _MODEL_LIMIT = 16 * 1024 * 1024
 """Bytes. A file of nothing but faults costs the validator some 250 times its size."""
@@ -147,15 +148,15 @@ class StateStore:
                 )
         return values, faults
 
-    def move_aside(self, name: str) -> str:
-        """Rename a file that cannot be read to `<name>.corrupt-<time>`, and return the new name."""
+    def move_aside(self, name: str, *, mark: str = CORRUPT_MARK) -> str:
+        """Rename a file that cannot be read to `<name>.corrupt-<time>` (or another `mark`), and return the new name."""
         self._require_lock(name)
         stamp = now().replace(":", "").replace("-", "")
-        aside = f"{name}{CORRUPT_MARK}{stamp}"
+        aside = f"{name}{mark}{stamp}"
         number = 1
         while os.path.lexists(self.root / aside):
             number += 1
-            aside = f"{name}{CORRUPT_MARK}{stamp}-{number}"
+            aside = f"{name}{mark}{stamp}-{number}"
         try:
             (self.root / name).rename(self.root / aside)
         except OSError as cause:

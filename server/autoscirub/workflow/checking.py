@@ -309,8 +309,10 @@ class _RoundStep:
 
     def _infeasible(self) -> frozenset[str]:
         said = {entry.criterion_id for entry in self.revision.infeasible}
+        loop = self.session.manifest.loop
         for entry in self.rounds:
-            if entry.known:
+            # What was said before a person went on no longer stands: they went on to have it tried again.
+            if entry.known and loop is not None and (entry.number or 0) >= loop.first_round:
                 summary = kept_model(self.session, f"{FOLDER}/{entry.name}/{SUMMARY}", ChangeSummary)
                 said |= {item.criterion_id for item in summary.infeasible} if summary else set()
         return frozenset(said)
@@ -369,6 +371,8 @@ def _look(
         checked.decisions.append(_not_frozen(opened))
     if session.recorded_locks.rubric is not None:
         step = _RoundStep(opened, session, Revision(), now())
+        if step.current is not None and step.current.number is not None:
+            step.number = step.current.number  # looking opens no round
         step.verify(fresh=fresh, progress=progress)
         checked.report, checked.rounds = step.report, step.rounds
         checked.decisions += step.report.decisions

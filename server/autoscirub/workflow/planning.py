@@ -64,7 +64,12 @@ def plan_step(opened: Project, session: Session, targets: Sequence[RevisionTarge
         raise CheckError(
             f"{current.name}: is {current.status}; `autoscirub check` verifies again and opens the next round"
         )
-    unmet = {result.criterion_id: result for result in report.criteria if not result.satisfied}
+    asked = {criterion.criterion_id for criterion in rubric.model.criteria}
+    unmet = {
+        result.criterion_id: result
+        for result in report.criteria
+        if not result.satisfied and result.criterion_id in asked
+    }
     chosen = (
         list(targets) if targets is not None else [_target(rubric.model, result) for result in unmet.values()]
     )

@@ -299,12 +299,20 @@ class _Guard:
             data = self.before.get(path)
             if data is None:
                 path.unlink()
+                self._remove_empty(path.parent)
             else:
                 write_atomic(path, data)
         root = self.opened.root
         return [
             path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path) for path in touched
         ]
+
+    def _remove_empty(self, folder: Path) -> None:
+        while folder != self.opened.state.root and folder.is_relative_to(self.opened.state.root):
+            if any(folder.iterdir()):
+                return
+            folder.rmdir()
+            folder = folder.parent
 
     def _look(self) -> dict[Path, bytes]:
         paths = [self.opened.root / name for name in _locked_names(self.opened)]

@@ -13,6 +13,7 @@ from autoscirub.models import Answer, Decision, Evidence, StateModel, now
 from autoscirub.models.schema import MODELS
 from autoscirub.models.views import FileFaults, Validation
 from autoscirub.store import (
+    ASIDE_MARK,
     CORRUPT_MARK,
     JsonFault,
     Project,
@@ -54,7 +55,7 @@ def validate_project(opened: Project) -> Validation:
     found: list[FileFaults] = []
     for where, folder, name in _candidates(opened):
         entry = load_layout().find(name, where)
-        if where == "state" and CORRUPT_MARK in name:
+        if where == "state" and (CORRUPT_MARK in name or ASIDE_MARK in name):
             found.append(
                 FileFaults(
                     name, None, note="moved aside because it could not be read; look at it, then remove it"

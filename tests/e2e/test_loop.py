@@ -1,0 +1,157 @@
+"""The demo's loop in real processes: killed at every step of the store, and eight at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from autoscirub.data import data_dir
+
+DRIVER = """
+import os, signal, sys
+from pathlib import Path
+from autoscirub.store.steps import OBSERVERS
+mode, number = sys.argv[1], int(sys.argv[2])
+taken = 0
+def observe(kind):
+    global taken
+    taken += 1
+    if mode == "kill" and taken == number:
+        os.kill(os.getpid(), signal.SIGKILL)
+OBSERVERS.append(observe)
+from autoscirub.cli import main
+arguments = sys.argv[3:]
+status = main(arguments)
+if mode == "count":
+    Path(os.environ["COUNT"]).write_text(str(taken))
+sys.exit(status)
+"""
+
+VOLATILE = re.compile(
+    r'"(at|frozen_at|started_at|created_at)": ?"[^"]*"'
+    r'|"spent_seconds": ?[0-9.e+-]+'
+    r'|"history_id": ?"[0-9a-f]{32}"'
+)
+"""Times, durations and object ids: what may differ between two runs that are otherwise the same."""
+
+
+def normalised(project: Path) -> dict[str, str]:
+    """Everything of the project and its state that must be alike, as text."""
+    found: dict[str, str] = {}
+    for path in sorted(project.rglob("*")):
+        name = path.relative_to(project).as_posix()
+        if not path.is_file() or name.endswith("history.bundle") or "/.lock" in name or "__pycache__" in name:
+            continue
+        found[name] = VOLATILE.sub(lambda match: match.group().split(":")[0], path.read_text("utf-8"))
+    return found
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory):
+    """The first example, frozen and run once, and the environment of its machine."""
+    folder = tmp_path_factory.mktemp("loop")
+    project = folder / "nile"
+    shutil.copytree(data_dir("examples") / "nile", project)
+    driver = folder / "driver.py"
+    driver.write_text(DRIVER)
+    environment = {
+        **{key: value for key, value in os.environ.items() if not key.startswith(("GIT_", "AUTOSCIRUB_"))},
+        "PYTHONPATH": str(Path(__file__).parents[2] / "server"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    return project, driver, environment
+
+
+LOOP = ["run", "--max-rounds", "4", "--revise", f"{sys.executable} revise.py"]
+
+
+def prepare(start, folder: Path) -> tuple[Path, dict[str, str]]:
+    project, _, environment = start
+    copy = folder / "nile"
+    shutil.copytree(project, copy)
+    environment = {**environment, "AUTOSCIRUB_DATA_DIR": str(folder / "data")}
+    for command in ([sys.executable, "-m", "autoscirub", "freeze"], [sys.executable, "run.py"]):
+        subprocess.run(command, cwd=copy, env=environment, check=True, capture_output=True)
+    return copy, environment
+
+
+def drive(start, copy: Path, environment: dict[str, str], mode: str, number: int) -> int:
+    _, driver, _ = start
+    done = subprocess.run(
+        [sys.executable, str(driver), mode, str(number), *LOOP],
+        cwd=copy,
+        env={**environment, "COUNT": str(copy.parent / "count")},
+        capture_output=True,
+        timeout=120,
+    )
+    return done.returncode
+
+
+def events(project: Path) -> list[str]:
+    lines = (project / ".autoscirub" / "revisions" / "events.jsonl").read_text().splitlines()
+    return [json.loads(line)["event"] for line in lines]
+
+
+@pytest.mark.slow
+def test_killed_at_every_step_the_loop_started_again_ends_as_an_uninterrupted_one(start, tmp_path) -> None:
+    whole, environment = prepare(start, tmp_path / "whole")
+    assert drive(start, whole, environment, "count", 0) == 0
+    steps = int((whole.parent / "count").read_text())
+    assert steps >= 20
+    expected = normalised(whole)
+    assert '"all_satisfied": true' in expected[".autoscirub/verification_report.json"]
+    prepared, environment = prepare(start, tmp_path / "prepared")
+    for number in range(1, steps + 1):
+        folder = tmp_path / f"killed-{number}"
+        shutil.copytree(tmp_path / "prepared", folder, symlinks=True)
+        copy = folder / "nile"
+        environment["AUTOSCIRUB_DATA_DIR"] = str(folder / "data")
+        assert drive(start, copy, environment, "kill", number) == -signal.SIGKILL, number
+        assert drive(start, copy, environment, "go", 0) == 0, number
+        assert normalised(copy) == expected, number
+        assert events(copy) == events(whole), number
+        shutil.rmtree(folder)
+    assert prepared.exists()
+
+
+@pytest.mark.slow
+def test_eight_processes_taking_rounds_at_once_leave_a_whole_record(start, tmp_path) -> None:
+    copy, environment = prepare(start, tmp_path)
+    commands = [
+        [sys.executable, "-m", "autoscirub", "round", "--json", "--project", str(copy)] for _ in range(8)
+    ]
+    running = [
+        subprocess.Popen(
+            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
+        )
+        for command in commands
+    ]
+    for process in running:
+        out, err = process.communicate(timeout=120)
+        assert process.returncode in {1, 3}, err
+        json.loads(out)
+    names = sorted(path.name for path in (copy / ".autoscirub" / "revisions").iterdir() if path.is_dir())
+    assert names == [f"round-{number:03}" for number in range(1, len(names) + 1)]
+    from autoscirub.store import History
+
+    with History.open_for_reading(copy / ".autoscirub") as history:
+        commits = history.commits()
+    rounds = [commit.facts["round"] for commit in reversed(commits) if commit.event == "check"]
+    assert rounds == sorted(rounds)
+    assert all(commit.problem is None and not commit.notices for commit in commits)
+    status = subprocess.run(
+        [sys.executable, "-m", "autoscirub", "status", "--json", "--project", str(copy)],
+        env=environment,
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    assert json.loads(status.stdout)["faults"] == []
