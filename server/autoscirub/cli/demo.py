@@ -103,9 +103,8 @@ def _through(
     checked = check(project)
     tell(_indented(shown_check(checked, sys.stdout)))
     if revise is not None:
-        tell(
-            f"\n   Two things are missing. A reviser gets the list, does the work, and it is checked again:\n   $ {revise}"
-        )
+        tell("\n   Two things are missing. A reviser gets the list, does the work, and it is checked again:")
+        tell(f"   $ {revise}")
         ran = run_rounds(
             project,
             revise=[sys.executable, "revise.py"],

@@ -50,8 +50,8 @@ def shown_check(checked: Checked, stream: TextIO, *, short: bool = False) -> str
 def shown_run(ran: Ran, *, as_json: bool, accept_scope: bool, only_end: bool = False) -> int:
     """Print a loop, or a step of it, and give its exit status."""
     checked = ran.checked
-    decisions = checked.report.decisions if checked and checked.report else []
-    status = worst_of(decisions) if checked and checked.report else 0
+    decisions = checked.report.decisions if checked and checked.report else ran.standing
+    status = worst_of(decisions)
     if ran.ended is not None and ran.ended.state == "satisfied_in_reduced_scope" and not accept_scope:
         status = 1
     if ran.ended is not None and ran.ended.state == "error":

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from autoscirub.models import RunManifest, now
-from autoscirub.store.files import read_regular
+from autoscirub.store.files import TEMPORARY_PREFIX, read_regular
 from autoscirub.store.history import History
 from autoscirub.store.resolve import Location, resolve
 from autoscirub.store.session import Session
@@ -54,6 +55,20 @@ class Project:
             notices = history.notices if history else [missing] if missing else []
             yield Session.opened(self, history, self.state.read(RunManifest), notices)
 
+    def _sweep(self) -> None:
+        """Remove what our own writes left when they were killed. We hold the lock, so none is under way."""
+        places = [
+            self.root,
+            self.state.root,
+            *(self.state.root / "revisions").glob("*/"),
+            self.state.root / "revisions",
+        ]
+        for place in places:
+            with contextlib.suppress(OSError):
+                for path in place.iterdir():
+                    if _is_leftover(path.name):
+                        path.unlink(missing_ok=True)
+
     @contextlib.contextmanager
     def writing(self) -> Iterator[Session]:
         """Hold the state directory's lock, with the working history open for writing.
@@ -61,6 +76,7 @@ class Project:
         A step that a kill cut off is finished first, so that what follows finds it whole or not begun.
         """
         with self.state.writing():
+            self._sweep()
             found = self.state.read(RunManifest)
             history = History.open_for_writing(
                 self.state.root, found.history_id if found else None, self.root
@@ -73,6 +89,10 @@ class Project:
                     session.manifest.history_id = history.id
                     session.manifest.created_at = session.manifest.created_at or now()
                 yield session
+
+
+def _is_leftover(name: str) -> bool:
+    return re.fullmatch(rf"{re.escape(TEMPORARY_PREFIX)}[0-9a-f]{{16}}", name) is not None
 
 
 def open_project(project: str | Path | None = None, state_dir: str | Path | None = None) -> Project:

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
     from autoscirub.checks import CriteriaVerification, Inputs, Rubric
 
-__all__ = ["EVENTS", "Checked", "Revision", "check", "check_step", "event_lines"]
+__all__ = ["EVENTS", "Checked", "Revision", "check", "check_step", "event_lines", "is_as_verified"]
 
 EVENTS = f"{FOLDER}/events.jsonl"
 
@@ -321,6 +321,20 @@ class _RoundStep:
     def judged(self) -> list[str]:
         """The project's files that the criteria were decided on."""
         return judged_files(self.opened, self.inputs)
+
+
+def is_as_verified(opened: Project, session: Session) -> bool:
+    """Whether nothing that is judged has changed since the newest round was verified. Records nothing."""
+    step = _RoundStep(opened, session, Revision(), now())
+    if step.opens:
+        return False
+    step.verify(fresh=False, progress=None)
+    if step.criteria.evaluated or step.changes.any_change:
+        return False
+    if not _predictions_claimed(opened, session):
+        return True
+    kept = kept_model(session, Verification.file_name, Verification)
+    return kept is not None and kept.digests == verify_predictions(opened, session).verification.digests
 
 
 def judged_files(opened: Project, inputs: Inputs) -> list[str]:

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from autoscirub.checks import LOCK_NAME, PREDICTIONS_NAME
 from autoscirub.errors import CheckError, SandboxError, StateError, TrustError
-from autoscirub.models import Change, Ended, Event, Infeasible, now
+from autoscirub.models import Change, Decision, Ended, Event, Infeasible, VerificationReport, now
 from autoscirub.sandbox import run_program
 from autoscirub.store import (
     CONFIG_NAMES,
@@ -33,10 +33,10 @@ from autoscirub.store import (
     trust_view,
     write_atomic,
 )
-from autoscirub.workflow.checking import EVENTS, Checked, Revision, check_step, event_lines
+from autoscirub.workflow.checking import EVENTS, Checked, Revision, check_step, event_lines, is_as_verified
 from autoscirub.workflow.locking import require_rubric
 from autoscirub.workflow.planning import continue_loop, plan_step
-from autoscirub.workflow.rounds import FOLDER, PLAN, current_round, read_rounds
+from autoscirub.workflow.rounds import FOLDER, PLAN, current_round, kept_model, read_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -73,10 +73,12 @@ class Ran:
     ended: Ended | None = None
     next: str = ""
     notices: list[str] = field(default_factory=list)
+    standing: list[Decision] = field(default_factory=list)
+    """What the criteria come to, where this made no verification of its own."""
 
     @property
     def checked(self) -> Checked | None:
-        """The newest verification."""
+        """The newest verification that this made."""
         return next((step.checked for step in reversed(self.steps) if step.checked is not None), None)
 
 
@@ -103,6 +105,8 @@ def round_step(
             targets = ", ".join(target.criterion_id for target in planned.plan.targets)
             ran.steps.append(LoopStep(f"planned round {planned.plan.round}: {targets}"))
             ran.next = "revise the work, then: autoscirub round"
+            report = kept_model(session, VerificationReport.file_name, VerificationReport)
+            ran.standing = report.decisions if report else []
             return ran
         ran.steps.append(_verified(check_step(opened, session, fresh=fresh, progress=progress)))
         ran.ended = ran.steps[-1].checked.ended if ran.steps[-1].checked else None
@@ -165,7 +169,7 @@ class _Loop:
         current = current_round(read_rounds(self.session))
         if current is not None and current.status == "planned":
             self._revise(current.number or 0)
-        elif current is None or not self.looked:
+        elif current is None or not (self.looked or is_as_verified(self.opened, self.session)):
             self._verify(Revision())
         else:
             planned = plan_step(self.opened, self.session)
@@ -277,8 +281,8 @@ class _Loop:
             if name not in before:
                 path.unlink()
         self.kept = True
-        self.ran.notices.append(
-            f"a revision of round {number} was cut off; the files were put back, and it begins again"
+        self._did(
+            LoopStep(f"round {number}: a revision was cut off; the files were put back, and it begins again")
         )
 
 

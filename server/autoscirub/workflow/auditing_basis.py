@@ -1,0 +1,146 @@
+"""What the newest conclusions of a record rest on, and what its owner could have forged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from autoscirub.checks import freeze_note
+from autoscirub.models import Answer, DecidedBy, ExecutableRubric, Verification, VerificationReport
+from autoscirub.models.audit import Anchored, Basis, Claim, Unread
+from autoscirub.workflow.freezing import earlier_results
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from autoscirub.models import Criterion, CriterionResult, Decision, RubricCheck
+    from autoscirub.workflow.auditing_record import Record, Step
+
+__all__ = ["anchor_of", "basis_of"]
+
+_NO_ASKS = "none: this version asks no judge"
+
+
+def basis_of(record: Record) -> tuple[Basis, list[Decision]]:
+    """What the newest conclusions rest on, and these conclusions: predictions first, then criteria."""
+    manifest = record.session.manifest
+    basis = Basis(
+        asks=_NO_ASKS, scope_changes=list(manifest.scope_changes), unfreezes=list(manifest.unfreezes)
+    )
+    decisions = [*_predictions(record, basis), *_criteria(record, basis)]
+    sources = set(_sources(decisions))
+    basis.not_done = [
+        word
+        for word, source in (("not judged", DecidedBy.JUDGE), ("not rerun", DecidedBy.RERUN))
+        if source not in sources
+    ]
+    basis.anchor, basis.unanchored = anchor_of(record)
+    basis.forgeable = _forgeable(basis)
+    broken = [f"{step.name}: {step.problem}" for step in record.steps if step.problem]
+    basis.notices = list(
+        dict.fromkeys([*record.session.recorded_notices(), *record.session.notices, *broken, *record.faults])
+    )
+    return basis, decisions
+
+
+def anchor_of(record: Record) -> tuple[Anchored | None, list[int]]:
+    """The newest anchor on the record, and the rounds that were verified after the step that it holds."""
+    places = {step.oid: place for place, step in enumerate(record.steps)}
+    newest: tuple[int, Step] | None = None
+    for place, step in enumerate(record.steps):
+        held = places.get(step.said("head")) if step.event == "anchor" else None
+        # An anchor of a step that is not in this line, or comes later, holds nothing here.
+        if held is not None and held < place and (newest is None or held >= newest[0]):
+            newest = (held, step)
+    after = newest[0] if newest else -1
+    rounds = [number for number in record.numbers if record.checks.get(number, [len(places)])[-1] > after]
+    if newest is None:
+        return None, rounds
+    step = newest[1]
+    return Anchored(step.said("head"), step.said("where"), step.at, rounds), rounds
+
+
+def _predictions(record: Record, basis: Basis) -> list[Decision]:
+    lock = record.session.recorded_locks.predictions
+    if lock is None:
+        basis.headline = "none are frozen"
+        return []
+    basis.freeze = freeze_note(lock, earlier_results(record.session))
+    verification = record.model(f"state/{Verification.file_name}", Verification)
+    if verification is None or not verification.decisions:
+        basis.headline = f"frozen at {lock.frozen_at}, not verified yet"
+        return []
+    if verification.digests.prereg != lock.sha256:
+        basis.headline = "the recorded outcome is of other predictions than those that are frozen"
+        return []
+    basis.headline = verification.headline
+    basis.predictions = verification.decisions[0]
+    return verification.decisions
+
+
+def _criteria(record: Record, basis: Basis) -> list[Decision]:
+    report = record.model(f"state/{VerificationReport.file_name}", VerificationReport)
+    if report is None:
+        return []
+    rubric = record.model("locked/executable_rubric.json", ExecutableRubric)
+    criteria = {criterion.criterion_id: criterion for criterion in rubric.criteria} if rubric else {}
+    decisions = {decision.subject: decision for decision in report.decisions}
+    basis.round, basis.criteria = report.round, len(report.criteria)
+    decided: Counter[str] = Counter()
+    reused: Counter[int] = Counter()
+    for result in report.criteria:
+        decision = decisions.get(result.criterion_id)
+        decided[_decided(result, decision)] += 1
+        if result.reused_from_round is not None:
+            reused[result.reused_from_round] += 1
+        criterion = criteria.get(result.criterion_id)
+        if criterion is not None and _decided(result, decision) == DecidedBy.CODE.value:
+            basis.unread.append(_unread(criterion, result))
+    basis.decided, basis.reused = dict(decided), dict(sorted(reused.items()))
+    return list(report.decisions)
+
+
+def _decided(result: CriterionResult, decision: Decision | None) -> str:
+    if result.status == "error":
+        return "error"
+    if result.status == "cannot_assess":
+        return "nobody"
+    return decision.decided_by.value if decision else DecidedBy.CODE.value
+
+
+def _unread(criterion: Criterion, result: CriterionResult) -> Unread:
+    claims = [Claim(text, _check(check)) for check in criterion.checks for text in check.covers]
+    silent = [_check(check) for check in criterion.checks if not check.covers]
+    silent += [artifact.path for artifact in criterion.expected_artifacts if artifact.path]
+    answer = Answer.HOLDS if result.satisfied else Answer.DOES_NOT_HOLD
+    return Unread(criterion.criterion_id, criterion.requirement, answer, claims, list(dict.fromkeys(silent)))
+
+
+def _check(check: RubricCheck) -> str:
+    match check.kind:
+        case "expr":
+            return f"{check.id}: {check.expr}"
+        case "artifact":
+            return f"{check.id}: {check.path}"
+        case kind:
+            return f"{check.id}: {kind}"
+
+
+def _sources(decisions: list[Decision]) -> Iterator[DecidedBy]:
+    for decision in decisions:
+        yield decision.decided_by
+        yield from _sources(decision.parts)
+
+
+def _forgeable(basis: Basis) -> list[str]:
+    anchor = basis.anchor
+    begun = (
+        "Whoever owns the project, its history.bundle and the data directory of the machine could have written "
+        "all of this record anew, with any content and any dates; only a head that somebody else holds shows it."
+        if anchor is None
+        else f"Everything after step {anchor.head[:12]} the owner could have written anew; what goes up to it only "
+        "if nobody really holds that anchor, so ask whoever is said to, and compare with `audit verify --expect`."
+    )
+    typed = "Numbers that were typed in by hand look like computed ones here"
+    why = ", because nothing was rerun." if "not rerun" in basis.not_done else " wherever nothing was rerun."
+    return [begun, typed + why]
