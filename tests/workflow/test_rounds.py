@@ -127,10 +127,12 @@ def test_each_ending_is_reached_and_said_and_a_person_can_go_on(
     ran = run_rounds(ruled, revise=reviser(source), max_rounds=most)
     assert ran.ended.state == ending
     assert reason in ran.ended.why
+    for stays in (run_rounds(ruled, revise=reviser(), max_rounds=most), round_step(ruled)):
+        assert stays.ended == ran.ended
+        assert "--continue" in stays.next
+        assert stays.checked is None
     with pytest.raises(CheckError, match="the loop has ended"):
-        run_rounds(ruled, revise=reviser(), max_rounds=most)
-    with pytest.raises(CheckError, match="the loop has ended"):
-        round_step(ruled)
+        plan_round(project=ruled)
     again = run_rounds(ruled, revise=reviser(), max_rounds=most, go_on=True)
     assert again.ended.state == "satisfied"
 

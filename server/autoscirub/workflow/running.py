@@ -92,21 +92,22 @@ def round_step(
 ) -> Ran:
     """One step of a round: verify; or plan; or, after a plan, close the round and verify again.
 
-    Raises CheckError when the rubric is not frozen, or when the loop has ended and not `go_on`.
+    A loop that has ended stays ended, and says so, unless `go_on`. Raises CheckError when the rubric is not
+    frozen.
     """
     opened = open_project(project, state_dir)
     _require_rubric_frozen(opened)
     with opened.writing() as session:
         ran = Ran(notices=session.notices)
-        _begin(opened, session, ran, go_on=go_on)
+        if _has_ended(session, ran, go_on=go_on):
+            return ran
         current = current_round(read_rounds(session))
         if current is not None and current.status == "open" and not go_on:
             planned = plan_step(opened, session)
             targets = ", ".join(target.criterion_id for target in planned.plan.targets)
             ran.steps.append(LoopStep(f"planned round {planned.plan.round}: {targets}"))
             ran.next = "revise the work, then: autoscirub round"
-            report = kept_model(session, VerificationReport.file_name, VerificationReport)
-            ran.standing = report.decisions if report else []
+            ran.standing = _standing(session)
             return ran
         ran.steps.append(_verified(check_step(opened, session, fresh=fresh, progress=progress)))
         ran.ended = ran.steps[-1].checked.ended if ran.steps[-1].checked else None
@@ -138,7 +139,8 @@ def run_rounds(
     with opened.writing() as session:
         ran = Ran(notices=session.notices)
         loop = _Loop(opened, session, command, max_rounds, ran, said, told)
-        _begin(opened, session, ran, go_on=go_on)
+        if _has_ended(session, ran, go_on=go_on):
+            return ran
         loop.resume(as_is=as_is)
         while ran.ended is None:
             loop.step()
@@ -391,18 +393,28 @@ def _require_rubric_frozen(opened: Project) -> None:
         require_rubric(opened, session)
 
 
-def _begin(opened: Project, session: Session, ran: Ran, *, go_on: bool) -> None:
+def _has_ended(session: Session, ran: Ran, *, go_on: bool) -> bool:
+    """Whether the loop has ended and is not gone on with; then `ran` says how, and what stands."""
     loop = session.manifest.loop
     if loop is None or loop.ended is None:
-        return
-    if not go_on:
-        raise CheckError(
-            f"the loop has ended: {loop.ended.state} ({loop.ended.why}); `--continue` goes on, on the record. "
-            f"Looking again at the work as it is: autoscirub check --project {opened.root}"
-        )
-    ended = continue_loop(session)
-    if ended is not None:
-        ran.steps.append(LoopStep(f"going on after {ended.state}"))
+        return False
+    if go_on:
+        ended = continue_loop(session)
+        if ended is not None:
+            ran.steps.append(LoopStep(f"going on after {ended.state}"))
+        return False
+    ran.ended = loop.ended
+    ran.steps.append(
+        LoopStep(f"nothing was done: the loop has ended, {loop.ended.state}; --continue goes on")
+    )
+    ran.next = "autoscirub audit, or go on with --continue"
+    ran.standing = _standing(session)
+    return True
+
+
+def _standing(session: Session) -> list[Decision]:
+    report = kept_model(session, VerificationReport.file_name, VerificationReport)
+    return report.decisions if report else []
 
 
 def _verified(checked: Checked) -> LoopStep:

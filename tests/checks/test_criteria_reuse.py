@@ -1,0 +1,582 @@
+"""A criterion's answer is kept while nothing that it rests on changed, and decided anew with the reason otherwise."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from autoscirub.checks import (
+    CriteriaVerification,
+    Inputs,
+    Kept,
+    Results,
+    basis,
+    gather,
+    load_rubric,
+    read_rubric,
+    report_of,
+    verify_criteria,
+)
+from autoscirub.checks.criteria_basis import RULES
+from autoscirub.errors import PathRefused, ResultsError
+from autoscirub.models import (
+    Answer,
+    CriterionResult,
+    Decision,
+    Evidence,
+    ExecutableRubric,
+    VerificationReport,
+    strict_json,
+)
+from autoscirub.store import open_project, sha256_bytes
+
+AT, LATER = "2026-01-31T09:00:00Z", "2026-02-01T09:00:00Z"
+
+RUBRIC: dict[str, Any] = {
+    "criteria": [
+        {
+            "criterion_id": "N",
+            "requirement": "enough seeds",
+            "checks": [{"id": "n", "kind": "expr", "expr": "results.n >= 5"}],
+        },
+        {
+            "criterion_id": "I",
+            "requirement": "an interval",
+            "checks": [
+                {"id": "i", "kind": "expr", "expr": "results.fit.interval[1] > results.fit.interval[0]"}
+            ],
+        },
+        {
+            "criterion_id": "T",
+            "requirement": "a table",
+            "expected_artifacts": [{"expected_path": "tables/t.csv"}],
+        },
+        {
+            "criterion_id": "R",
+            "requirement": "a discussion",
+            "required_analysis": ["discuss"],
+            "checks": [{"id": "n", "kind": "expr", "expr": "results.n > 0"}],
+        },
+    ]
+}
+RESULTS: dict[str, Any] = {"n": 5, "fit": {"interval": [0.25, 0.75], "other": 1}, "unread": [1, 2]}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    project = tmp_path / "project"
+    (project / ".autoscirub").mkdir(parents=True)
+    (project / "tables").mkdir()
+    write(project, ".autoscirub/executable_rubric.json", json.dumps(RUBRIC))
+    write(project, "results.json", json.dumps(RESULTS))
+    write(project, "report.md", "# Report\n")
+    write(project, "tables/t.csv", "a,b\n1,2\n")
+    return project
+
+
+def write(project: Path, name: str, text: str) -> None:
+    (project / name).write_text(text, encoding="utf-8")
+
+
+def edit_results(**values: Any) -> Callable[[Path], None]:
+    return lambda project: write(project, "results.json", json.dumps({**RESULTS, **values}, indent=3))
+
+
+def edit_rubric(place: int, **values: Any) -> Callable[[Path], None]:
+    criteria = [{**each, **values} if at == place else each for at, each in enumerate(RUBRIC["criteria"])]
+    return lambda project: write(
+        project, ".autoscirub/executable_rubric.json", json.dumps({"criteria": criteria})
+    )
+
+
+def edit(name: str, text: str) -> Callable[[Path], None]:
+    return lambda project: write(project, name, text)
+
+
+def verify(
+    project: Path, kept: dict[str, Kept] | None = None, *, at: str = AT, fresh: bool = False
+) -> CriteriaVerification:
+    opened = open_project(project)
+    rubric = load_rubric(opened)
+    assert rubric is not None
+    inputs = gather(opened, rubric.model, kept=kept)
+    return verify_criteria(rubric.model, inputs, kept=kept or {}, at=at, fresh=fresh)
+
+
+def keep(verification: CriteriaVerification, round_number: int = 1) -> dict[str, Kept]:
+    """What a later round has: the answers as a report carries them, written and read again."""
+    report = VerificationReport.counted(
+        round=round_number, criteria=verification.results, decisions=verification.decisions
+    )
+    read = VerificationReport.model_validate_json(strict_json(report))
+    return {
+        result.criterion_id: Kept(result, decision, read.round)
+        for result, decision in zip(read.criteria, read.decisions, strict=True)
+    }
+
+
+def touch(project: Path) -> None:
+    for path in [*project.rglob("*.json"), *project.rglob("*.md"), *project.rglob("*.csv")]:
+        os.utime(path, (1, 1))
+
+
+def with_judge(project: Path) -> None:
+    write(project, "autoscirub.toml", "[judge]\nrepeats = 3\nagree = 2\n")
+
+
+def rename_results(project: Path) -> None:
+    (project / "results").mkdir()
+    (project / "results.json").rename(project / "results/results.json")
+
+
+def behind_a_link(project: Path) -> None:
+    (project / "tables/t.csv").rename(project / "t.csv")
+    (project / "tables/t.csv").symlink_to("../t.csv")
+
+
+def rename_report(project: Path) -> None:
+    (project / "report.md").rename(project / "REPORT.md")
+
+
+CHANGES: list[tuple[str, Callable[[Path], None], dict[str, list[str]]]] = [
+    # what is done to the project -> what is decided anew, and because of what
+    ("nothing", lambda _: None, {}),
+    ("every file is touched", touch, {}),
+    ("results are written in another layout", edit_results(), {}),
+    ("a key that nobody reads", edit_results(unread=[]), {}),
+    ("a key beside one that is read", edit_results(fit={**RESULTS["fit"], "other": 2}), {}),
+    ("a new key", edit_results(new=1), {}),
+    ("a key that two read", edit_results(n=6), {"N": ["results.n"], "R": ["results.n"]}),
+    ("a whole number turns into a float", edit_results(n=5.0), {"N": ["results.n"], "R": ["results.n"]}),
+    (
+        "one end of the interval",
+        edit_results(fit={"interval": [0.25, 0.5]}),
+        {"I": ["results.fit.interval[1]"]},
+    ),
+    (
+        "a key is gone",
+        edit_results(fit={}),
+        {"I": ["results.fit.interval[1]", "results.fit.interval[0]"]},
+    ),
+    (
+        "results that cannot be read",
+        edit("results.json", "{"),
+        {
+            "N": ["results file", "results.n"],
+            "I": ["results file", "results.fit.interval[1]", "results.fit.interval[0]"],
+            "R": ["results file", "results.n"],
+        },
+    ),
+    (
+        "results move",
+        rename_results,
+        {"N": ["results file"], "I": ["results file"], "R": ["results file"]},
+    ),
+    ("the table", edit("tables/t.csv", "a,b\n1,3\n"), {"T": ["tables/t.csv"]}),
+    ("a file beside the table", edit("tables/other.csv", "a,b\n"), {}),
+    ("the table is gone", lambda project: (project / "tables/t.csv").unlink(), {"T": ["tables/t.csv"]}),
+    ("the report", edit("report.md", "# Another\n"), {"R": ["report"]}),
+    (
+        "the report is gone",
+        lambda project: (project / "report.md").unlink(),
+        {"R": ["report", "report path"]},
+    ),
+    (
+        "the report is renamed",
+        rename_report,
+        {"R": ["report path"]},
+    ),
+    ("the judge", with_judge, {"R": ["judge"]}),
+    ("a criterion", edit_rubric(0, priority="high"), {"N": ["criterion"]}),
+    ("a criterion is laid out anew", edit_rubric(0, priority="medium"), {}),
+    ("an unknown field", edit_rubric(2, mine={"a": 1}), {"T": ["criterion"]}),
+]
+
+
+@pytest.mark.parametrize(("change", "because"), [row[1:] for row in CHANGES], ids=[row[0] for row in CHANGES])
+def test_what_is_decided_anew_says_which_part_of_its_basis_changed(
+    folder: Path, change: Callable[[Path], None], because: dict[str, list[str]]
+) -> None:
+    first = verify(folder)
+    change(folder)
+    second = verify(folder, keep(first), at=LATER)
+    assert second.because == because
+    assert second.evaluated == [name for name in ("N", "I", "T", "R") if name in because]
+    assert second.reused == [name for name in ("N", "I", "T", "R") if name not in because]
+    assert [result.asked_again_because for result in second.results] == [
+        because.get(result.criterion_id, []) for result in second.results
+    ]
+    for old, new in zip(first.results, second.results, strict=True):
+        if new.criterion_id in second.reused:
+            assert new == old.model_copy(update={"reused_from_round": 1})
+        else:
+            assert new.reused_from_round is None
+    moments = {decision.subject: decision.at for decision in second.decisions}
+    assert moments == {name: LATER if name in because else AT for name in ("N", "I", "T", "R")}
+
+
+def test_a_kept_answer_goes_on_naming_the_round_that_it_was_reached_in(folder: Path) -> None:
+    first = keep(verify(folder), 1)
+    edit_results(n=6)(folder)
+    second = keep(verify(folder, first), 2)
+    third = verify(folder, second)
+    assert [result.reused_from_round for result in third.results] == [2, 1, 1, 2]
+    assert [result.asked_again_because for result in third.results] == [[]] * 4
+    assert third.evaluated == []
+
+
+def test_fresh_decides_everything_anew_and_says_what_had_changed(folder: Path) -> None:
+    first = keep(verify(folder))
+    edit("report.md", "# Another\n")(folder)
+    again = verify(folder, first, at=LATER, fresh=True)
+    assert (again.evaluated, again.reused) == (["N", "I", "T", "R"], [])
+    assert again.because == {"R": ["report"]}
+    assert {decision.at for decision in again.decisions} == {LATER}
+
+
+def test_an_error_is_never_reused(folder: Path) -> None:
+    kept = keep(verify(folder))
+    result = kept["N"].result.model_copy(update={"status": "error", "satisfied": False})
+    again = verify(folder, {**kept, "N": Kept(result, kept["N"].decision, 1)})
+    assert again.evaluated == ["N"]
+    assert again.because == {"N": ["the earlier answer was an error"]}
+    assert again.results[0].satisfied
+
+
+@pytest.mark.parametrize("lost", ["rests_on", "status", "decision"])
+def test_an_answer_that_does_not_say_what_it_rested_on_is_never_reused(folder: Path, lost: str) -> None:
+    kept = keep(verify(folder))["N"]
+    result, decision = kept.result, kept.decision
+    if lost == "rests_on":
+        result = result.model_copy(update={"rests_on": {}})
+    elif lost == "status":
+        result = result.model_copy(update={"status": None})
+    else:
+        decision = None
+    again = verify(folder, {"N": Kept(result, decision, 1)})
+    assert again.reused == []
+    assert "N" in again.because
+
+
+def test_answers_on_criteria_that_the_rubric_does_not_have_are_ignored(folder: Path) -> None:
+    kept = keep(verify(folder))
+    again = verify(folder, {"n": kept["N"], "gone": kept["T"]})
+    assert [result.criterion_id for result in again.results] == ["N", "I", "T", "R"]
+    assert (again.reused, again.because) == ([], {})
+
+
+def test_an_answer_reached_by_other_rules_is_not_reused(folder: Path) -> None:
+    kept = keep(verify(folder))["N"]
+    assert kept.result.rests_on["rules"] == sha256_bytes(RULES.encode())
+    older = kept.result.model_copy(update={"rests_on": {**kept.result.rests_on, "rules": sha256_bytes(b"0")}})
+    assert verify(folder, {"N": Kept(older, kept.decision, 1)}).because == {"N": ["rules"]}
+
+
+def stale(project: Path) -> tuple[CriteriaVerification, dict[str, Kept]]:
+    first = verify(project)
+    return first, keep(first)
+
+
+STALE: list[tuple[str, Callable[[Path], None], list[str]]] = [
+    ("the report changed", edit("report.md", "# Report\n\nThe slope is 0.51.\n"), ["report"]),
+    (
+        "the rubric changed",
+        lambda project: write(
+            project,
+            ".autoscirub/executable_rubric.json",
+            (project / ".autoscirub/executable_rubric.json")
+            .read_text(encoding="utf-8")
+            .replace("Slope with an interval.", "Slope."),
+        ),
+        ["criterion"],
+    ),
+    ("the judge changed", with_judge, ["judge"]),
+    ("the files were touched", touch, []),
+]
+
+
+@pytest.mark.parametrize(("change", "because"), [row[1:] for row in STALE], ids=[row[0] for row in STALE])
+def test_a_stale_verdict_of_the_field_case_is_not_reused(
+    field_case: Callable[[str], Path], change: Callable[[Path], None], because: list[str]
+) -> None:
+    project = field_case("23")
+    _, kept = stale(project)
+    change(project)
+    again = verify(project, kept)
+    assert again.because == ({"C1": because} if because else {})
+    assert again.reused == ([] if because else ["C1"])
+
+
+def test_the_verdict_that_another_tool_wrote_in_the_field_case_is_never_reused(
+    field_case: Callable[[str], Path],
+) -> None:
+    project = field_case("23")
+    stored = (project / ".autoscirub/verification_report.json").read_text(encoding="utf-8")
+    report = VerificationReport.model_validate_json(stored)
+    assert report.all_satisfied
+    decision = verify(project).decisions[0]
+    for kept in (None, decision):
+        again = verify(project, {"C1": Kept(report.criteria[0], kept, report.round)})
+        assert (again.evaluated, again.reused) == (["C1"], [])
+        assert again.because == {"C1": ["what the earlier answer rested on is not recorded"]}
+        assert again.results[0].status == "not_satisfied"
+
+
+def opened_files(project: Path, kept: dict[str, Kept], ignored: set[str] | None = None) -> tuple[int, Inputs]:
+    """How many files were really opened, and what was found."""
+    opened = open_project(project)
+    rubric = load_rubric(opened)
+    assert rubric is not None
+    told: list[int] = []
+    inputs = gather(
+        opened,
+        rubric.model,
+        kept=kept,
+        ignored=None if ignored is None else lambda paths: set(paths) & ignored,
+        progress=lambda _, total: told.append(total),
+    )
+    return len(told), inputs
+
+
+def test_an_artifact_whose_bytes_are_as_they_were_is_not_opened_again(folder: Path) -> None:
+    kept = keep(verify(folder))
+    assert opened_files(folder, {})[0] == 2  # the table and the report
+    count, inputs = opened_files(folder, kept)
+    assert count == 1
+    found = inputs.artifacts["tables/t.csv", None]
+    assert isinstance(found, Decision)
+    assert (found.subject, found.answer) == ("tables/t.csv", Answer.HOLDS)
+
+
+OPENED_AGAIN: list[tuple[str, Callable[[Path], None]]] = [
+    ("other bytes", edit("tables/t.csv", "a,b\n1,3\n")),
+    ("no table any more", edit("tables/t.csv", '"a\n1,2\n')),
+    ("empty", edit("tables/t.csv", "")),
+    ("gone", lambda project: (project / "tables/t.csv").unlink()),
+    (
+        "the same bytes through a link",
+        behind_a_link,
+    ),
+    (
+        "the criterion asks for another format",
+        edit_rubric(
+            2,
+            expected_artifacts=[],
+            checks=[{"id": "t", "kind": "artifact", "path": "tables/t.csv", "format": "json"}],
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize("change", [row[1] for row in OPENED_AGAIN], ids=[row[0] for row in OPENED_AGAIN])
+def test_an_artifact_that_is_not_as_it_was_is_opened_again_and_told_as_if_nothing_were_known(
+    folder: Path, change: Callable[[Path], None]
+) -> None:
+    kept = keep(verify(folder))
+    change(folder)
+    count, inputs = opened_files(folder, kept)
+    assert count == 2
+    anew = opened_files(folder, {})[1]
+    assert [strip(found) for found in inputs.artifacts.values()] == [
+        strip(found) for found in anew.artifacts.values()
+    ]
+
+
+def strip(found: Decision | PathRefused) -> Any:
+    return found.model_copy(update={"at": AT}) if isinstance(found, Decision) else str(found)
+
+
+def test_an_artifact_that_git_ignores_by_now_is_told_to_be(folder: Path) -> None:
+    kept = keep(verify(folder))
+    _, inputs = opened_files(folder, kept, {"tables/t.csv"})
+    found = inputs.artifacts["tables/t.csv", None]
+    assert isinstance(found, Decision)
+    assert found.evidence[0].note == "git ignores this file: a clone will lack it"
+    rubric = load_rubric(open_project(folder))
+    assert rubric is not None
+    again = verify_criteria(rubric.model, inputs, kept=kept, at=LATER)
+    assert again.because == {"T": ["tables/t.csv: state"]}
+    assert again.results[2].satisfied
+
+
+def test_a_failing_artifact_is_always_opened(folder: Path) -> None:
+    write(folder, "tables/t.csv", '"a\n1,2\n')
+    kept = keep(verify(folder))
+    assert opened_files(folder, kept)[0] == 2
+    assert verify(folder, kept).reused == ["N", "I", "T", "R"]
+
+
+# Random rubrics on two random states of a project: a kept answer is what a fresh one would be.
+
+EXPRESSIONS = [
+    "results.a > 1",
+    "results.a > results.b",
+    "results.b == 'x'",
+    "len(results.l) > 1",
+    "max(results.l) > 1",
+    "results.a > 0 or results.z > 0",
+    "results.a > 0 and results.z > 0",
+    "results.d.x[1] > 0",
+    'results["d"]["x"][1] > 0 or results.d.y > 0',
+    "results.d == results.d2",
+    "len(results) > 3",
+    "results.a",
+    "results.a is 1",
+    "1 > 0",
+]
+VALUES = st.sampled_from(
+    [-1, 0, 2, 2.0, True, None, "x", float("nan"), [1, 2], [0, 3], [], {"x": [1, 2]}, {"y": 1}]
+)
+PATHS = ["a.csv", "b.png", "results.a", "report"]
+TEXTS = ["fit", "plot"]
+
+
+@st.composite
+def _rubrics(draw: st.DrawFn) -> ExecutableRubric:
+    criteria = []
+    for number in range(draw(st.integers(1, 4))):
+        checks = draw(
+            st.lists(
+                st.one_of(
+                    st.builds(lambda text: {"kind": "expr", "expr": text}, st.sampled_from(EXPRESSIONS)),
+                    st.builds(
+                        lambda path, kind: {"kind": "artifact", "path": path, "format": kind},
+                        st.sampled_from(PATHS),
+                        st.sampled_from([None, "png"]),
+                    ),
+                    st.sampled_from([{"kind": "numbers"}, {"kind": "judge"}]),
+                ),
+                max_size=3,
+            )
+        )
+        analysis = draw(st.lists(st.sampled_from(TEXTS), unique=True))
+        covers = draw(st.lists(st.sampled_from(analysis), unique=True)) if analysis else []
+        paths = draw(st.lists(st.sampled_from(PATHS), max_size=2))
+        judges = ["auto", "always"]
+        if (checks or paths) and all(check["kind"] != "judge" for check in checks):
+            judges.append("never")
+        criteria.append(
+            {
+                "criterion_id": f"C{number}",
+                "requirement": "r",
+                "required_analysis": analysis,
+                "checks": [{"id": f"k{at}", **check, "covers": covers} for at, check in enumerate(checks)],
+                "expected_artifacts": [{"expected_path": path} for path in paths],
+                "judge": draw(st.sampled_from(judges)),
+            }
+        )
+    return read_rubric(json.dumps({"criteria": criteria}).encode(), "random").model
+
+
+def _artifact_answers(path: str, kind: str | None) -> st.SearchStrategy[Decision | PathRefused]:
+    def answer(
+        word: Answer, *, sha: str | None = None, note: str | None = None, unknown: str | None = None
+    ) -> Decision:
+        digest = sha and sha256_bytes(sha.encode())
+        size = 3 if sha else None
+        return Decision(
+            subject=path,
+            question=f"Is {path} there ({kind})?",
+            answer=word,
+            word=word.value,
+            evidence=[Evidence(path=path, sha256=digest, size=size, note=note)],
+            open=[f"{path}: {unknown}"] if unknown else [],
+            at=AT,
+        )
+
+    holds, fails, open_ = Answer.HOLDS, Answer.DOES_NOT_HOLD, Answer.COULD_NOT_BE_TOLD
+    return st.sampled_from(
+        [
+            answer(holds, sha="one"),
+            answer(holds, sha="two"),
+            answer(holds, sha="one", note="blank"),
+            answer(holds, sha="one", note="git ignores this file: a clone will lack it"),
+            answer(fails, sha="one", note="not a whole PNG"),
+            answer(fails, note="empty: 0 bytes"),
+            answer(fails, note=f"missing: there is no {path} in the project's root; it holds a, b"),
+            answer(fails, note=f"missing: there is no {path} in the project's root; it holds a, c"),
+            answer(
+                fails, note="missing: A.csv is there: only the case of letters differs; rename one of them"
+            ),
+            answer(open_, sha="one", unknown="needs more memory"),
+            answer(open_, unknown="could not be opened: Permission denied"),
+            PathRefused(f"{path}: a link on the way leads out"),
+        ]
+    )
+
+
+@st.composite
+def _inputs(draw: st.DrawFn) -> Inputs:
+    results: Results | ResultsError
+    if draw(st.integers(0, 5)) == 0:
+        results = ResultsError(
+            draw(st.sampled_from(["results.json: is not there", "results.json: is empty"]))
+        )
+    else:
+        values = draw(st.dictionaries(st.sampled_from(["a", "b", "d", "d2", "l", "z", "unread"]), VALUES))
+        path = draw(st.sampled_from(["results.json", "results/results.json"]))
+        results = Results(path, sha256_bytes(repr(values).encode()), 9, values)
+    report = draw(
+        st.sampled_from(
+            [
+                None,
+                Evidence(path="report.md", sha256=sha256_bytes(b"1"), size=1),
+                Evidence(path="report.md", sha256=sha256_bytes(b"2"), size=1),
+                Evidence(path="REPORT.md", sha256=sha256_bytes(b"1"), size=1),
+                Evidence(path="paper.md", note="paper.md: is not there"),
+                Evidence(note="../paper.md: leaves the project"),
+            ]
+        )
+    )
+    artifacts = {
+        (path, kind): draw(_artifact_answers(path, kind)) for path in PATHS for kind in (None, "png")
+    }
+    return Inputs(results, report, artifacts, {"backend": draw(st.sampled_from(["none", "other"]))})
+
+
+def told(result: CriterionResult) -> dict[str, Any]:
+    return result.model_dump(exclude={"reused_from_round", "asked_again_because"})
+
+
+@settings(max_examples=100, deadline=None)
+@given(_rubrics(), _inputs(), _inputs())
+def test_reuse_never_changes_what_is_told(rubric: ExecutableRubric, before: Inputs, after: Inputs) -> None:
+    kept = keep(verify_criteria(rubric, before, kept={}, at=AT))
+    reusing = verify_criteria(rubric, after, kept=kept, at=LATER)
+    fresh = verify_criteria(rubric, after, kept=kept, at=LATER, fresh=True)
+    assert [told(result) for result in reusing.results] == [told(result) for result in fresh.results]
+    for one, other in zip(reusing.decisions, fresh.decisions, strict=True):
+        assert (one.answer, one.word, one.inputs_digest) == (other.answer, other.word, other.inputs_digest)
+    assert sorted([*reusing.evaluated, *reusing.reused]) == [each.criterion_id for each in rubric.criteria]
+    for name in reusing.reused:
+        criterion = next(each for each in rubric.criteria if each.criterion_id == name)
+        assert basis(criterion, before) == basis(criterion, after)
+
+
+@settings(max_examples=50, deadline=None)
+@given(_rubrics(), _inputs())
+def test_unchanged_inputs_reuse_everything_and_a_report_counts_what_is_there(
+    rubric: ExecutableRubric, inputs: Inputs
+) -> None:
+    first = verify_criteria(rubric, inputs, kept={}, at=AT)
+    again = verify_criteria(rubric, inputs, kept=keep(first), at=LATER)
+    assert again.evaluated == []
+    report = report_of(rubric, again, 2)
+    satisfied = [result.satisfied for result in report.criteria]
+    assert report.all_satisfied == all(satisfied)
+    assert (report.summary.passed, report.summary.failed) == (sum(satisfied), len(satisfied) - sum(satisfied))
+    unmet = [result for result in report.criteria if not result.satisfied]
+    assert len(report.summary.highest_priority_gaps) == min(5, len(unmet))
+    assert all(result.evidence_gap and result.required_actions for result in unmet)
+    for decision in report.decisions:
+        answers = {part.answer for part in decision.parts}
+        if decision.answer is Answer.HOLDS:
+            assert answers == {Answer.HOLDS}
+        assert (decision.answer is Answer.DOES_NOT_HOLD) == (Answer.DOES_NOT_HOLD in answers)
