@@ -11,7 +11,22 @@ from pathlib import Path
 
 import pytest
 
-COMMANDS = ["init", "check", "status", "validate", "eval", "freeze", "unfreeze", "verify", "trust", "demo"]
+COMMANDS = [
+    "init",
+    "check",
+    "status",
+    "validate",
+    "eval",
+    "freeze",
+    "unfreeze",
+    "verify",
+    "trust",
+    "demo",
+    "criterion",
+    "round",
+    "run",
+    "scope",
+]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

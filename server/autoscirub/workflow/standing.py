@@ -19,6 +19,7 @@ from autoscirub.models import Answer, Decision, Evidence, Verification, now
 from autoscirub.models.views import NextStep, Status
 from autoscirub.store import Project, Session, open_project, sha256_bytes, sha256_file
 from autoscirub.workflow.freezing import earlier_results
+from autoscirub.workflow.standing_loop import look_at_requirements
 from autoscirub.workflow.validation import validate_project
 
 if TYPE_CHECKING:
@@ -53,7 +54,9 @@ def status(project: str | Path | None = None, *, state_dir: str | Path | None = 
     try:
         with opened.reading() as session:
             found.notices += dict.fromkeys([*session.recorded_notices(), *session.notices])
-            found.next = _look(opened, session, found)
+            predictions = _look(opened, session, found)
+            requirements = look_at_requirements(opened, session, found)
+            found.next = _first(predictions, requirements)
     except AutoscirubError as error:
         if str(error) not in found.faults:
             found.faults.append(str(error))
@@ -61,7 +64,22 @@ def status(project: str | Path | None = None, *, state_dir: str | Path | None = 
     return found
 
 
-def _look(opened: Project, session: Session, found: Status) -> NextStep:
+def _first(predictions: NextStep | None, requirements: NextStep | None) -> NextStep:
+    """The one next step of the two: what is at fault or not frozen before what is to be looked at."""
+    if predictions is None or requirements is None:
+        return (
+            predictions or requirements or NextStep("autoscirub init", f"there is no {PREDICTIONS_NAME} yet")
+        )
+    if "freeze" in requirements.command and "freeze" not in predictions.command:
+        return requirements
+    return (
+        predictions
+        if "freeze" in predictions.command or "names what changed" in predictions.why
+        else requirements
+    )
+
+
+def _look(opened: Project, session: Session, found: Status) -> NextStep | None:
     data = opened.read(PREDICTIONS_NAME, limit=PREDICTIONS_LIMIT)
     recorded = session.recorded_locks.predictions
     claimed = session.found_locks.predictions is not None or (opened.root / LOCK_NAME).exists()
@@ -71,18 +89,16 @@ def _look(opened: Project, session: Session, found: Status) -> NextStep:
         lock = require_frozen(data, read_lock(opened), session.found_locks.predictions, recorded)
     except (CheckError, CorruptError) as error:
         found.faults.append(str(error))
-        found.decisions.append(
-            _predictions(data, Answer.DOES_NOT_HOLD, "changed after the freeze", str(error))
-        )
+        found.decisions.append(_predictions(data, Answer.DOES_NOT_HOLD, "not as frozen", None))
         return NextStep("autoscirub verify", "it names what changed; restore that, or unfreeze on the record")
     note = freeze_note(lock, earlier_results(session))
     found.decisions.append(_predictions(data, Answer.HOLDS, "frozen", f"frozen at {lock.frozen_at}; {note}"))
     return _outcome(opened, session, found)
 
 
-def _unfrozen(data: bytes | None, found: Status) -> NextStep:
+def _unfrozen(data: bytes | None, found: Status) -> NextStep | None:
     if data is None:
-        return NextStep("autoscirub init", f"there is no {PREDICTIONS_NAME} yet")
+        return None
     lint = lint_predictions(data)
     faults = f"not frozen; {len(lint.faults)} faults to mend first" if lint.faults else "not frozen yet"
     found.decisions.append(_predictions(data, Answer.COULD_NOT_BE_TOLD, "not frozen", faults))
