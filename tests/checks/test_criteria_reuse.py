@@ -44,6 +44,8 @@ RUBRIC: dict[str, Any] = {
         {
             "criterion_id": "N",
             "requirement": "enough seeds",
+            "mine": 1,
+            "yours": 2,
             "checks": [{"id": "n", "kind": "expr", "expr": "results.n >= 5"}],
         },
         {
@@ -136,6 +138,11 @@ def rename_results(project: Path) -> None:
     (project / "results.json").rename(project / "results/results.json")
 
 
+def reorder_rubric(project: Path) -> None:
+    criteria = [dict(reversed(each.items())) for each in RUBRIC["criteria"]]
+    write(project, ".autoscirub/executable_rubric.json", json.dumps({"criteria": criteria}))
+
+
 def behind_a_link(project: Path) -> None:
     (project / "tables/t.csv").rename(project / "t.csv")
     (project / "tables/t.csv").symlink_to("../t.csv")
@@ -195,6 +202,7 @@ CHANGES: list[tuple[str, Callable[[Path], None], dict[str, list[str]]]] = [
     ),
     ("the judge", with_judge, {"R": ["judge"]}),
     ("a criterion", edit_rubric(0, priority="high"), {"N": ["criterion"]}),
+    ("a criterion's fields in another order", reorder_rubric, {}),
     ("a criterion is laid out anew", edit_rubric(0, priority="medium"), {}),
     ("an unknown field", edit_rubric(2, mine={"a": 1}), {"T": ["criterion"]}),
 ]
@@ -404,6 +412,28 @@ def test_an_artifact_that_git_ignores_by_now_is_told_to_be(folder: Path) -> None
     again = verify_criteria(rubric.model, inputs, kept=kept, at=LATER)
     assert again.because == {"T": ["tables/t.csv: state"]}
     assert again.results[2].satisfied
+
+
+def test_an_artifact_that_git_no_longer_ignores_is_no_longer_told_to_be(folder: Path) -> None:
+    rubric = load_rubric(open_project(folder))
+    assert rubric is not None
+    ignored = opened_files(folder, {}, {"tables/t.csv"})[1]
+    kept = keep(verify_criteria(rubric.model, ignored, kept={}, at=AT))
+    again = verify_criteria(rubric.model, opened_files(folder, kept, set())[1], kept=kept, at=LATER)
+    assert again.because == {"T": ["tables/t.csv: state"]}
+    assert "git ignores" not in again.results[2].evidence_found[0]
+
+
+def test_a_file_of_nearly_the_name_that_is_missing_is_told(folder: Path) -> None:
+    (folder / "tables/t.csv").unlink()
+    first = verify(folder)
+    assert first.results[2].evidence_gap == "tables/t.csv: is not there"
+    write(folder, "tables/T.csv", "a,b\n")
+    second = verify(folder, keep(first))
+    if second.results[2].satisfied:
+        pytest.skip("this file system ignores the case of letters")
+    assert second.because == {"T": ["tables/t.csv"]}
+    assert "tables/T.csv is there: only the case of letters differs" in second.results[2].evidence_gap
 
 
 def test_a_failing_artifact_is_always_opened(folder: Path) -> None:

@@ -10,7 +10,7 @@ import os
 import posixpath
 from typing import TYPE_CHECKING
 
-from autoscirub.checks.artifacts.files import digest, open_file, project_root, resolve, stamp
+from autoscirub.checks.artifacts.files import digest, open_file, project_root, stamp
 from autoscirub.checks.artifacts.finding import Finding
 from autoscirub.checks.artifacts.formats import format_of
 from autoscirub.checks.artifacts.nearby import Directories
@@ -18,7 +18,6 @@ from autoscirub.checks.artifacts.paths import path_faults
 from autoscirub.checks.criteria_basis import rules_and_criterion
 from autoscirub.checks.criteria_inputs import artifact_keys
 from autoscirub.checks.criteria_parts import part_keys
-from autoscirub.errors import PathRefused
 from autoscirub.models import Answer
 
 if TYPE_CHECKING:
@@ -75,17 +74,10 @@ def _held_plainly(part: Decision, path: str) -> bool:
 def _sha256(directories: Directories, path: str) -> str | None:
     """The digest of a regular file of the project, plainly named and reached by no link; None for all else, which
     is then looked at anew."""
-    plain = os.path.join(directories.root, path)  # noqa: PTH118 - strings all through, as in files.py
-    try:
-        if (
-            path_faults(path) is not None
-            or path != posixpath.normpath(path)
-            or resolve(directories.root, path) != plain
-        ):
-            return None
-        source = open_file(directories, path, plain)
-    except PathRefused:
+    if path_faults(path) is not None or path != posixpath.normpath(path):
         return None
+    # Taken as if it were resolved: no link on the way is followed, so a file behind one does not open.
+    source = open_file(directories, path, os.path.join(directories.root, path))  # noqa: PTH118 - as in files.py
     if isinstance(source, Finding):
         return None
     with source:
