@@ -33,7 +33,15 @@ from autoscirub.checks.predictions import (
 )
 from autoscirub.checks.report_file import find_report
 from autoscirub.checks.results import DEFAULT_RESULTS, Results, find_results, load_results, read_results
-from autoscirub.checks.rubric import RUBRIC_NAME, SHORT_NAME, Rubric, load_rubric, read_rubric, read_short
+from autoscirub.checks.rubric import (
+    RUBRIC_LIMIT,
+    RUBRIC_NAME,
+    SHORT_NAME,
+    Rubric,
+    load_rubric,
+    read_rubric,
+    read_short,
+)
 from autoscirub.checks.rubric_changes import RubricChanges, needs_reading, rubric_changes
 from autoscirub.checks.rubric_lint import RubricLint, lint_rubric
 
@@ -45,6 +53,7 @@ __all__ = [
     "OUTCOME_ANSWERS",
     "PREDICTIONS_LIMIT",
     "PREDICTIONS_NAME",
+    "RUBRIC_LIMIT",
     "RUBRIC_NAME",
     "SHORT_NAME",
     "CriteriaVerification",

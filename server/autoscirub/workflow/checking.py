@@ -229,6 +229,8 @@ class _RoundStep:
             state[f"{FOLDER}/{self.current.name}/{SUMMARY}"] = strict_json(summary).encode()
             events.insert(0, Event(event="revised", round=self.plan.round, at=self.at))
         self._strengthen(state, locked)
+        if RUBRIC_NAME not in state and self.opened.state.read_bytes(RUBRIC_NAME) is None:
+            state[RUBRIC_NAME] = self.session.kept(f"state/{RUBRIC_NAME}")
         ended = self._loop()
         if ended is not None:
             events.append(Event(event=ended.state, round=self.number, at=self.at))

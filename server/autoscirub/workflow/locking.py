@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from autoscirub.checks import load_rubric, read_rubric, rubric_changes
+from autoscirub.checks import RUBRIC_LIMIT, RUBRIC_NAME, load_rubric, read_rubric, read_short, rubric_changes
 from autoscirub.errors import CheckError, TamperedError
 from autoscirub.models import RubricLock, SettingsLock, strict_json
 from autoscirub.store import Project, sha256_bytes
@@ -19,6 +20,7 @@ __all__ = [
     "SOURCE_KEPT",
     "changed_settings",
     "kept_rubric",
+    "load_source",
     "lock_rubric",
     "lock_settings",
     "require_rubric",
@@ -56,40 +58,67 @@ def require_rubric(project: Project, session: Session) -> tuple[Rubric, RubricCh
     lost, weakened, renamed or gained one without a scope change on the record.
     """
     lock = session.recorded_locks.rubric
-    rubric = load_rubric(project)
     if lock is None:
-        name = rubric.source if rubric else "executable_rubric.json"
+        rubric = load_rubric(project)
+        name = rubric.source if rubric else RUBRIC_NAME
         what = (
             "is not frozen; run `autoscirub freeze` first"
             if rubric
             else "is not there, so there is no requirement"
         )
         raise CheckError(f"{name}: {what}")
-    if rubric is None:
-        raise TamperedError(
-            f"{lock.source}: is gone, but the rubric frozen at {lock.frozen_at} is recorded; {_MOVE}"
-        )
     locked = kept_rubric(session)
     if locked is None:
         raise TamperedError(
             f"history: the rubric frozen at {lock.frozen_at} is not in it; restore history.bundle"
         )
+    rubric = load_source(project, session, lock)
     changes = rubric_changes(locked, rubric.model)
     if changes.needs_scope:
         raise TamperedError(
             f"{rubric.source}: {_said(changes)} since it was frozen at {lock.frozen_at}; {_MOVE}"
         )
+    _require_executable(project, session, lock)
     if rubric.model.scope_changes != session.manifest.scope_changes_of_rubric():
         raise TamperedError(
             f"{rubric.source}: its scope_changes are not those on the record; they are written by `autoscirub scope`, "
             "not by hand. Restore them"
         )
-    if not changes.any_change and (rubric.sha256, rubric.source_sha256) != (lock.sha256, lock.source_sha256):
+    if not changes.any_change and rubric.source_sha256 != lock.source_sha256:
         raise TamperedError(
             f"{rubric.source}: says the same in other bytes than were frozen: sha256 {rubric.source_sha256} now, "
             f"{lock.source_sha256} at the freeze of {lock.frozen_at}; restore it"
         )
     return rubric, changes
+
+
+def load_source(project: Project, session: Session, lock: RubricLock) -> Rubric:
+    """The rubric from the one file that people write, with the scope changes that are on the record."""
+    if lock.source == RUBRIC_NAME:
+        data = project.state.read_bytes(RUBRIC_NAME)
+    else:
+        data = project.read(lock.source, limit=RUBRIC_LIMIT)
+    if data is None:
+        raise TamperedError(
+            f"{lock.source}: is gone, but the rubric frozen at {lock.frozen_at} is recorded; {_MOVE}"
+        )
+    if not lock.source.endswith(".toml"):
+        return read_rubric(data, lock.source)
+    short = read_short(data, lock.source)
+    model = short.model.model_copy(update={"scope_changes": session.manifest.scope_changes_of_rubric()})
+    return replace(short, model=model, executable=strict_json(model).encode())
+
+
+def _require_executable(project: Project, session: Session, lock: RubricLock) -> None:
+    """Raise TamperedError when the executable form, which the source makes, was edited itself."""
+    if lock.source == RUBRIC_NAME:
+        return
+    found, kept = project.state.read_bytes(RUBRIC_NAME), session.kept(f"state/{RUBRIC_NAME}")
+    if found is not None and kept is not None and found != kept:
+        raise TamperedError(
+            f"{RUBRIC_NAME}: was edited, in its criteria or its scope_changes; it is made from {lock.source}, not "
+            "written by hand. Restore it, or remove it: the next check writes it again"
+        )
 
 
 def _said(changes: RubricChanges) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from autoscirub.checks import RUBRIC_NAME, lint_rubric, load_rubric, read_predictions, rubric_changes
+from autoscirub.checks import RUBRIC_NAME, lint_rubric, read_predictions, rubric_changes
 from autoscirub.errors import CheckError, PredictionsError, TrustError
 from autoscirub.models import ExecutableRubric, ScopeChange, now, strict_json
 from autoscirub.store import Project, open_project, sha256_bytes
-from autoscirub.workflow.locking import changed_settings, kept_rubric, lock_rubric, lock_settings
+from autoscirub.workflow.locking import changed_settings, kept_rubric, load_source, lock_rubric, lock_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,8 +71,8 @@ def _look(opened: Project, session: Session) -> tuple[Rubric | None, list[str], 
     settings = changed_settings(opened, session)
     rubric, changes = None, None
     locked = kept_rubric(session)
-    if locked is not None:
-        rubric = _load(opened, locks.rubric.source if locks.rubric else RUBRIC_NAME)
+    if locked is not None and locks.rubric is not None:
+        rubric = load_source(opened, session, locks.rubric)
         changes = rubric_changes(locked, rubric.model)
     if not settings and (changes is None or not changes.needs_scope):
         raise CheckError(
@@ -87,20 +87,6 @@ def _look(opened: Project, session: Session) -> tuple[Rubric | None, list[str], 
                 f"{rubric.source}: not accepted: {len(lint.faults)} faults\n{lines}", lint.faults
             )
     return rubric, settings, changes
-
-
-def _load(opened: Project, source: str) -> Rubric:
-    """The rubric that people changed: the short form alone where it makes the executable one."""
-    from autoscirub.checks import read_short
-
-    if source != RUBRIC_NAME and source.endswith(".toml"):
-        data = opened.read(source, limit=64 * 1024 * 1024)
-        if data is not None:
-            return read_short(data, source)
-    rubric = load_rubric(opened)
-    if rubric is None:
-        raise CheckError(f"{source}: is gone; a rubric cannot be taken away, only changed")
-    return rubric
 
 
 def _digest(opened: Project, rubric: Rubric | None, settings: list[str]) -> str:
