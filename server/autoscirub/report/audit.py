@@ -5,14 +5,16 @@ However long the record, the text stays bounded: the middle is left out, and say
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TextIO, TypeVar
+from typing import TYPE_CHECKING, TextIO
 
 from autoscirub.models import SIGNS, Answer
+from autoscirub.report.audit_text import bounded, counted, elided, listed, short
 from autoscirub.report.terminal import plain, sign, sign_for_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Sequence
 
+    from autoscirub.models import Unfreeze
     from autoscirub.models.audit import (
         Anchored,
         Audit,
@@ -20,20 +22,12 @@ if TYPE_CHECKING:
         Between,
         Cell,
         CriterionRow,
-        Finding,
         Flip,
-        RecordVerified,
         Unread,
     )
 
-__all__ = ["render_anchor", "render_audit", "render_record_verified"]
+__all__ = ["render_audit"]
 
-Entry = TypeVar("Entry")
-
-_TEXT = 200
-"""Characters of one text of the record on one line."""
-_LIST = 8
-"""Paths, ids or texts of one list."""
 _UNREAD = 12
 _NOTICES = 20
 _STEPS = 12
@@ -42,7 +36,6 @@ _ID_WIDTH = 28
 _FIRST_ROUNDS, _LAST_ROUNDS = 3, 9
 _FIRST_FLIPS, _LAST_FLIPS = 8, 16
 _FIRST_BETWEEN, _LAST_BETWEEN = 3, 7
-_FINDINGS = 60
 
 _DECIDED = {"code": "code", "nobody": "nobody (could not be told)", "error": "nobody, for an error"}
 _PARTS = {
@@ -56,8 +49,8 @@ _PARTS = {
 def render_audit(found: Audit, stream: TextIO) -> str:
     """The whole audit as text."""
     lines = [
-        f"record of {_text(found.project)}: {_count(found.steps, 'step')}, {_text(found.first_at)} to "
-        f"{_text(found.last_at)}, the newest {found.head}",
+        f"record of {short(found.project)}: {counted(found.steps, 'step')}, {short(found.first_at)} to "
+        f"{short(found.last_at)}, the newest {found.head}",
         "This is what was recorded. Whether the files are still so: autoscirub check --read-only",
         "",
         "what this rests on",
@@ -65,17 +58,17 @@ def render_audit(found: Audit, stream: TextIO) -> str:
     ]
     if found.rounds:
         lines += ["", "criteria by rounds", *_table(found, stream)]
-    lines += [f"  {_text(said)}" for said in _some(found.odd, _NOTICES, 0)]
+    lines += bounded([f"  {short(said)}" for said in found.odd], _NOTICES)
     if found.ended is not None:
         lines.append(
-            f"  the loop ended in round {found.ended.round}: {found.ended.state} ({_text(found.ended.why)})"
+            f"  the loop ended in round {found.ended.round}: {found.ended.state} ({short(found.ended.why)})"
         )
     if found.flips:
         lines += ["", "why an answer changed"]
-        lines += _elided(found.flips, _FIRST_FLIPS, _LAST_FLIPS, "changes", lambda flip: _flip(flip, stream))
+        lines += elided(found.flips, _FIRST_FLIPS, _LAST_FLIPS, "changes", lambda flip: _flip(flip, stream))
     if found.between:
         lines += ["", "what changed between rounds"]
-        lines += _elided(found.between, _FIRST_BETWEEN, _LAST_BETWEEN, "such gaps", _between)
+        lines += elided(found.between, _FIRST_BETWEEN, _LAST_BETWEEN, "such gaps", _between)
     return "\n".join(lines)
 
 
@@ -83,26 +76,27 @@ def _basis(basis: Basis, stream: TextIO) -> list[str]:
     lines = [f"  {line}" for line in _counts(basis)]
     lines += _unread(basis.unread, basis.criteria, stream)
     outcome = sign(basis.predictions.answer, stream) if basis.predictions else "–"
-    lines.append(f"  predictions: {outcome} {_text(basis.headline)}")
+    lines.append(f"  predictions: {outcome} {short(basis.headline)}")
     if basis.freeze and basis.freeze not in basis.headline:
-        lines.append(f"    {_text(basis.freeze)}")
-    lines += [
-        f"    unfrozen at {entry.at} (by {entry.by}): {_text(entry.reason)}; "
-        + ("results existed by then" if entry.results_existed else "no results file was there by then")
-        for entry in _some(basis.unfreezes, _LIST, 0)
-    ]
+        lines.append(f"    {short(basis.freeze)}")
+    lines += bounded([_unfreeze(entry) for entry in basis.unfreezes])
     if basis.freeze and not basis.unfreezes:
         lines.append("    never unfrozen")
     if basis.not_done:
         lines.append(f"  {' · '.join(basis.not_done)}")
     lines += _scope(basis)
-    lines.append(f"  asks: {_text(basis.asks)}")
+    lines.append(f"  asks: {short(basis.asks)}")
     if not basis.notices:
         lines.append("  history: nothing amiss was noted")
-    lines += [f"  history: {_text(notice)}" for notice in _some(basis.notices, _NOTICES, 0)]
+    lines += bounded([f"  history: {short(notice)}" for notice in basis.notices], _NOTICES)
     lines += _anchor(basis.anchor, basis.unanchored)
     lines.append("  what the owner could have forged")
     return [*lines, *(f"    {line}" for line in basis.forgeable)]
+
+
+def _unfreeze(entry: Unfreeze) -> str:
+    existed = "results existed by then" if entry.results_existed else "no results file was there by then"
+    return f"    unfrozen at {short(entry.at)} (by {entry.by}): {short(entry.reason)}; {existed}"
 
 
 def _counts(basis: Basis) -> list[str]:
@@ -113,9 +107,7 @@ def _counts(basis: Basis) -> list[str]:
         f"requirements, round {basis.round}: {basis.criteria} criteria, {', '.join(decided) or 'none decided'}"
     ]
     if basis.reused:
-        kept = ", ".join(
-            f"{count} from round {number}" for number, count in _some(basis.reused.items(), _LIST, 0)
-        )
+        kept = listed([f"{count} from round {number}" for number, count in basis.reused.items()])
         lines.append(
             f"reused, since nothing they rest on changed: {sum(basis.reused.values())} answers ({kept})"
         )
@@ -125,17 +117,20 @@ def _counts(basis: Basis) -> list[str]:
 def _unread(unread: Sequence[Unread], criteria: int, stream: TextIO) -> list[str]:
     if not unread:
         return []
-    lines = [f"  looked at by no judge and no person, code alone decided: {len(unread)} of {criteria}"]
-    for entry in unread[:_UNREAD]:
+    lines = [
+        f"  on this record no judge and no person looked at, code alone decided: {len(unread)} of {criteria}"
+    ]
+    # Those that hold come first: it is their words that nobody read.
+    for entry in sorted(unread, key=lambda entry: entry.answer is not Answer.HOLDS)[:_UNREAD]:
         lines.append(
-            f"    {sign(entry.answer, stream)} {_text(entry.criterion_id)}: {_text(entry.requirement)}"
+            f"    {sign(entry.answer, stream)} {short(entry.criterion_id)}: {short(entry.requirement)}"
         )
-        lines += [
-            f'        "{_text(claim.text)}" is what {_text(claim.check)} claims to settle'
-            for claim in _some(entry.claims, _LIST, 0)
-        ]
+        claims = [(f'        "{short(claim.text)}"', short(claim.check)) for claim in entry.claims]
+        lines += bounded(
+            [line for text, check in claims for line in (text, f"          is claimed by {check}")]
+        )
         if entry.checks:
-            lines.append(f"        decided by {_listed(entry.checks)}")
+            lines.append(f"        decided by {listed(entry.checks)}")
     if len(unread) > _UNREAD:
         lines.append(f"    and {len(unread) - _UNREAD} more; --json has all")
     return lines
@@ -144,22 +139,25 @@ def _unread(unread: Sequence[Unread], criteria: int, stream: TextIO) -> list[str
 def _scope(basis: Basis) -> list[str]:
     if not basis.scope_changes:
         return ["  scope: not changed after a freeze"]
-    lines = [f"  scope: changed {_count(len(basis.scope_changes), 'time')} after a freeze"]
-    for change in _some(basis.scope_changes, 0, _LIST):
-        what = _listed([*change.criteria, *change.settings])
-        lines.append(f"    {change.at} by {change.by} ({what}): {_text(change.reason)}")
-    return lines
+    lines = [f"  scope: changed {counted(len(basis.scope_changes), 'time')} after a freeze"]
+    changes = [
+        f"    {short(change.at)} by {change.by} ({listed([*change.criteria, *change.settings])}): "
+        f"{short(change.reason)}"
+        for change in reversed(basis.scope_changes)
+    ]
+    return [*lines, *bounded(changes)]
 
 
 def _anchor(anchor: Anchored | None, unanchored: Sequence[int]) -> list[str]:
     if anchor is None:
         rounds = f"; {_rounds(unanchored)} rest on this record alone" if unanchored else ""
         return [f"  anchored: nowhere{rounds}. `autoscirub anchor` says how"]
-    rounds = f"not covered: {_rounds(unanchored)}" if unanchored else "every round is covered"
-    return [
-        f"  anchored at {anchor.head} ({_text(anchor.where)}), said at {anchor.at}; {_count(len(unanchored), 'round')} "
-        f"since; {rounds}"
-    ]
+    since = (
+        f"{counted(len(unanchored), 'round')} since: {_rounds(unanchored)}"
+        if unanchored
+        else "no round since"
+    )
+    return [f"  anchored at {anchor.head} ({short(anchor.where)}), said at {short(anchor.at)}; {since}"]
 
 
 def _rounds(numbers: Sequence[int]) -> str:
@@ -170,8 +168,7 @@ def _rounds(numbers: Sequence[int]) -> str:
             runs[-1] = [runs[-1][0], number]
         else:
             runs.append([number])
-    said = _some(["–".join(map(str, run)) for run in runs], _LIST, _LIST)
-    return f"round{'s' if len(numbers) != 1 else ''} {', '.join(said)}"
+    return f"round{'s' if len(numbers) != 1 else ''} {listed(['–'.join(map(str, run)) for run in runs])}"
 
 
 def _table(found: Audit, stream: TextIO) -> list[str]:
@@ -189,7 +186,7 @@ def _table(found: Audit, stream: TextIO) -> list[str]:
     counts = [f"{column.passed}/{column.passed + column.failed}" for column in columns]
     often = [f"{column.verified}×" for column in columns]
     width = max(len(text) for text in [*head, *counts, *often, "[ok]="]) + 1
-    names = min(_ID_WIDTH, max((len(_text(row.criterion_id)) for row in rows), default=0))
+    names = min(_ID_WIDTH, max((len(short(row.criterion_id)) for row in rows), default=0))
     names = max(names, len("satisfied"))
 
     def line(name: str, cells: Sequence[tuple[str, int]]) -> str:
@@ -203,7 +200,7 @@ def _table(found: Audit, stream: TextIO) -> list[str]:
 
     lines = [line("round", told(head))]
     lines += [
-        line(_text(row.criterion_id, names), [_sign(row.cells[place], stream) for place in shown])
+        line(short(row.criterion_id, names), [_sign(row.cells[place], stream) for place in shown])
         for row in rows
     ]
     lines.append(line("satisfied", told(counts)))
@@ -246,11 +243,11 @@ def _flip(flip: Flip, stream: TextIO) -> list[str]:
     before, after = (_sign(cell, stream)[0].rstrip() for cell in (flip.before, flip.after))
     because = [_PARTS.get(part, part) for part in flip.because]
     lines = [
-        f"  {_text(flip.criterion_id)}: {before} in round {flip.before_round}, {after} in round {flip.after_round}; "
-        f"changed: {_listed(because) if because else 'nothing that the record names'}"
+        f"  {short(flip.criterion_id)}: {before} in round {flip.before_round}, {after} in round {flip.after_round}; "
+        f"changed: {listed(because) if because else 'nothing that the record names'}"
     ]
     for number, texts in ((flip.before_round, flip.gone), (flip.after_round, flip.come)):
-        lines += [f"      round {number}: {_text(text)}" for text in _some(texts, _LIST, 0)]
+        lines += bounded([f"      round {number}: {short(text)}" for text in texts])
     return lines
 
 
@@ -269,83 +266,9 @@ def _between(entry: Between) -> list[str]:
         ("removed", entry.removed),
     ):
         if paths:
-            lines.append(f"    {word:<8} {_listed(paths)}")
-    lines += [f"    said     {_text(text)}" for text in _some(entry.said, _LIST, 0)]
+            lines.append(f"    {word:<8} {listed(paths)}")
+    lines += bounded([f"    said     {short(text)}" for text in entry.said])
     if len(entry.steps) > _STEPS:
         lines.append(f"    {len(entry.steps) - _STEPS} earlier steps are left out; --json has all")
-    lines += [f"    {_text(text)}" for text in entry.steps[-_STEPS:]]
+    lines += [f"    {short(text)}" for text in entry.steps[-_STEPS:]]
     return lines
-
-
-def render_record_verified(found: RecordVerified, stream: TextIO) -> str:
-    """What held of the record, what did not, what could not be checked here, and what cannot be shown at all."""
-    lines = [f"record of {_count(found.steps, 'step')}, the newest {found.head}"]
-    for decision in found.decisions:
-        lines.append(f"{sign(decision.answer, stream)} {_text(decision.subject)}: {_text(decision.word)}")
-        group = [finding for finding in found.findings if finding.group == decision.subject]
-        faults = [finding for finding in group if finding.answer is Answer.DOES_NOT_HOLD]
-        unknown = [finding for finding in group if finding.answer is Answer.COULD_NOT_BE_TOLD]
-        lines += [_finding(finding, stream) for finding in faults[:_FINDINGS]]
-        if len(faults) > _FINDINGS:
-            lines.append(f"  and {len(faults) - _FINDINGS} faults more; --json has all")
-        lines += [_finding(finding, stream) for finding in unknown[:_UNREAD]]
-        if len(unknown) > _UNREAD:
-            lines.append(f"  and {len(unknown) - _UNREAD} more that could not be told; --json has all")
-    return "\n".join([*lines, "what this cannot show", *(f"  {line}" for line in found.cannot_show)])
-
-
-def _finding(finding: Finding, stream: TextIO) -> str:
-    where = f"{_text(finding.where)}: " if finding.where else ""
-    return f"  {sign(finding.answer, stream)} {where}{_text(finding.said, 2 * _TEXT)}"
-
-
-def render_anchor(head: str, recorded: str | None) -> str:
-    """The head of a record, and how somebody else gets to hold it."""
-    lines = [head]
-    if recorded is not None:
-        return "\n".join([*lines, f"recorded as held: {_text(recorded)}"])
-    name = f"autoscirub-{head[:12]}"
-    return "\n".join(
-        [
-            *lines,
-            "Give it to somebody who is not you, and who keeps the time. One of:",
-            f"  git tag -a {name} -m {head} && git push origin {name}",
-            f"  git notes --ref=autoscirub add -f -m {head} && git push origin refs/notes/autoscirub",
-            "  in CI: print it, or keep .autoscirub/history.bundle as an artefact of the run",
-            f"Then say so in the record: autoscirub anchor --record 'the tag {name} on origin' --head {head}",
-            f"Later, anyone compares: autoscirub audit verify --expect {head}",
-        ]
-    )
-
-
-def _text(value: str, most: int = _TEXT) -> str:
-    """A text of the record on one bounded line, with nothing that a terminal would obey."""
-    value = plain(value[: 4 * most])
-    return value if len(value) <= most else f"{value[: most - 1]}…"
-
-
-def _listed(entries: Sequence[str]) -> str:
-    shown = [_text(entry) for entry in entries[:_LIST]]
-    more = len(entries) - len(shown)
-    return ", ".join([*shown, *([f"and {more} more"] if more > 0 else [])])
-
-
-def _some(entries: Iterable[Entry], first: int, last: int) -> list[Entry]:
-    """The first and the last of many."""
-    every = list(entries)
-    return every if len(every) <= first + last else [*every[:first], *every[len(every) - last :]]
-
-
-def _elided(
-    entries: Sequence[Entry], first: int, last: int, what: str, shown: Callable[[Entry], list[str]]
-) -> list[str]:
-    """Every entry's lines; of too many, those of the first and the last, and how many are left out."""
-    if len(entries) <= first + last:
-        return [line for entry in entries for line in shown(entry)]
-    lines = [line for entry in entries[:first] for line in shown(entry)]
-    lines.append(f"  … {len(entries) - first - last} {what} are left out; --json has all")
-    return [*lines, *(line for entry in entries[-last:] for line in shown(entry))]
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

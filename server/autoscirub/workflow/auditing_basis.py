@@ -6,7 +6,15 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from autoscirub.checks import freeze_note
-from autoscirub.models import Answer, DecidedBy, ExecutableRubric, Verification, VerificationReport
+from autoscirub.errors import StateError
+from autoscirub.models import (
+    Answer,
+    DecidedBy,
+    ExecutableRubric,
+    RunManifest,
+    Verification,
+    VerificationReport,
+)
 from autoscirub.models.audit import Anchored, Basis, Claim, Unread
 from autoscirub.workflow.freezing import earlier_results
 
@@ -37,9 +45,8 @@ def basis_of(record: Record) -> tuple[Basis, list[Decision]]:
     basis.anchor, basis.unanchored = anchor_of(record)
     basis.forgeable = _forgeable(basis)
     broken = [f"{step.name}: {step.problem}" for step in record.steps if step.problem]
-    basis.notices = list(
-        dict.fromkeys([*record.session.recorded_notices(), *record.session.notices, *broken, *record.faults])
-    )
+    now = [*record.session.notices, *broken, *record.faults, *_differing(record)]
+    basis.notices = list(dict.fromkeys([*now, *record.session.recorded_notices()]))
     return basis, decisions
 
 
@@ -58,6 +65,25 @@ def anchor_of(record: Record) -> tuple[Anchored | None, list[int]]:
         return None, rounds
     step = newest[1]
     return Anchored(step.said("head"), step.said("where"), step.at, rounds), rounds
+
+
+def _differing(record: Record) -> list[str]:
+    """State files that lie there otherwise than the newest step has them. (Rounds are told of one by one.)"""
+    names = sorted(
+        name for name in record.session.kept_state() if "/" not in name and name != RunManifest.file_name
+    )
+    differing: list[str] = []
+    for name in names:
+        try:
+            there = record.opened.state.read_bytes(name)
+        except StateError as error:
+            differing.append(str(error))
+            continue
+        if there is None:
+            differing.append(f"{name}: is gone; the history's is shown")
+        elif not record.session.knows(name):
+            differing.append(f"{name}: is not as the history has it; the history's is shown")
+    return differing
 
 
 def _predictions(record: Record, basis: Basis) -> list[Decision]:

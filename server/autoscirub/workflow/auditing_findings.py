@@ -11,24 +11,29 @@ from autoscirub.models.audit import Finding
 __all__ = ["GROUPS", "Findings"]
 
 GROUPS: dict[str, tuple[str, str]] = {
-    "line": ("Is every step readable, ours, and built on the one before?", "steps in one line"),
-    "files": ("Are the files as the newest step has them?", "files as recorded"),
-    "rounds": ("Is every round as its own steps wrote it?", "rounds as recorded"),
-    "reports": ("Do the reports add up, over the criteria that were locked?", "reports add up"),
-    "answers": ("Do the kept files give the recorded answers again?", "answers came out again"),
-    "predictions": ("Do the kept files give the recorded outcomes again?", "outcomes came out again"),
-    "locks": ("Did nothing that was locked change without a step that says so?", "steps keep the locks"),
-    "anchors": ("Does the record hold what was anchored?", "anchors in the line"),
+    "line": ("Is every step readable, ours, and built on the one before?", "step/s in one line"),
+    "files": ("Are the files as the newest step has them?", "file/s as recorded"),
+    "rounds": ("Is every round as its own steps wrote it?", "round/s as recorded"),
+    "reports": ("Do the reports add up, over the criteria that were locked?", "report/s without a fault"),
+    "answers": ("Do the kept files give the recorded answers again?", "answer/s came out again"),
+    "predictions": ("Do the kept files give the recorded outcomes again?", "outcome/s came out again"),
+    "locks": ("Did nothing that was locked change without a step that says so?", "step/s kept the locks"),
+    "anchors": ("Does the record hold what was anchored?", "anchor/s in the line"),
 }
-"""Group -> the question, and the word for what held."""
+"""Group -> the question, and what is said of what held (`/s` where there are several)."""
 
 
 @dataclass
 class Findings:
     """Findings as they come, and how much held in each group."""
 
-    found: list[Finding] = field(default_factory=list)
     held: Counter[str] = field(default_factory=Counter)
+    _found: dict[Finding, None] = field(default_factory=dict)
+
+    @property
+    def found(self) -> list[Finding]:
+        """Each finding once, in the order in which they came."""
+        return list(self._found)
 
     def fault(self, group: str, where: str, said: str) -> None:
         """Something that does not hold."""
@@ -43,23 +48,22 @@ class Findings:
         self.held[group] += count
 
     def _add(self, finding: Finding) -> None:
-        if finding not in self.found:
-            self.found.append(finding)
+        self._found[finding] = None
 
     def decisions(self) -> list[Decision]:
         """One Decision for each group in which anything was looked at."""
         return [self._decision(group) for group in GROUPS if self.held[group] or self._of(group)]
 
     def _of(self, group: str) -> list[Finding]:
-        return [finding for finding in self.found if finding.group == group]
+        return [finding for finding in self._found if finding.group == group]
 
     def _decision(self, group: str) -> Decision:
         question, word = GROUPS[group]
         found = self._of(group)
         faults = [finding for finding in found if finding.answer is Answer.DOES_NOT_HOLD]
         unknown = [finding for finding in found if finding.answer is Answer.COULD_NOT_BE_TOLD]
-        words = [f"{self.held[group]} {word}"]
-        words += [f"{len(faults)} do not"] if faults else []
+        words = [f"{self.held[group]} {word.replace('/s', '' if self.held[group] == 1 else 's')}"]
+        words += [f"{len(faults)} fault{'' if len(faults) == 1 else 's'}"] if faults else []
         words += [f"{len(unknown)} cannot be told here"] if unknown else []
         answer = Answer.DOES_NOT_HOLD if faults else Answer.COULD_NOT_BE_TOLD if unknown else Answer.HOLDS
         return Decision(

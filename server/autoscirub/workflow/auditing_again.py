@@ -1,0 +1,287 @@
+"""Answers decided again, from the bytes that each step keeps of what it was decided on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from autoscirub.checks import (
+    DEFAULT_RESULTS,
+    OUTCOME_ANSWERS,
+    PREDICTIONS_LIMIT,
+    PREDICTIONS_NAME,
+    Inputs,
+    check_artifacts,
+    decide_criterion,
+    decide_outcome,
+    evaluate_checks,
+    load_results,
+    read_predictions,
+)
+from autoscirub.errors import PredictionsError, ResultsError
+from autoscirub.models import Answer, DecidedBy, Verification
+from autoscirub.store import path_problem, sha256_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from autoscirub.checks import Results
+    from autoscirub.models import (
+        CheckResult,
+        Criterion,
+        CriterionResult,
+        Decision,
+        Evidence,
+        ExecutableRubric,
+        RunManifest,
+        VerificationReport,
+    )
+    from autoscirub.workflow.auditing_findings import Findings
+    from autoscirub.workflow.auditing_record import Record, Step
+
+__all__ = ["Workspace", "answers_again", "outcome_again"]
+
+_MOST_BYTES = 64 * 1024 * 1024
+_KEPT = "project/"
+
+
+class Workspace:
+    """A folder in which the files that a step keeps are laid out as they lay in the project."""
+
+    def __init__(self, root: Path, results_limit: int) -> None:
+        self.root, self.results_limit = root, results_limit
+        self._laid: dict[str, str] = {}
+
+    def lay_out(self, record: Record, step: Step, names: list[str], found: Findings) -> None:
+        """Make the folder as `step` has it. What it keeps must be what it lists, byte for byte."""
+        kept = {name.removeprefix(_KEPT) for name in names if name.startswith(_KEPT)}
+        listed = {path for path, file in step.files.items() if file.kept}
+        for path in sorted(kept ^ listed):
+            said = "is kept and not listed" if path in kept else "is listed as kept, and is not"
+            found.fault("answers", f"{step.name}: {path}", said)
+        wanted: dict[str, bytes] = {}
+        for path in sorted(kept & listed):
+            file = step.files[path]
+            data = record.bytes(_KEPT + path, step.oid, most=_MOST_BYTES)
+            if data is None:
+                found.unknown(
+                    "answers", f"{step.name}: {path}", "cannot be read, or is too large to be read here"
+                )
+            elif sha256_bytes(data) != file.sha256:
+                found.fault("answers", f"{step.name}: {path}", "is not what is listed of it")
+            elif path_problem(_KEPT + path) is None:
+                wanted[path] = data
+        for path in [path for path in self._laid if path not in wanted]:
+            self._remove(path)
+        for path, data in wanted.items():
+            if self._laid.get(path) != step.files[path].sha256:
+                target = self.root / path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(data)
+                self._laid[path] = step.files[path].sha256
+
+    def has(self, path: str) -> bool:
+        """Whether the file lies there as the step had it."""
+        return path in self._laid
+
+    def _remove(self, path: str) -> None:
+        del self._laid[path]
+        target = self.root / path
+        target.unlink()
+        for folder in target.parents:  # a file may come where a folder was
+            if folder == self.root or any(folder.iterdir()):
+                break
+            folder.rmdir()
+
+    def results(self, path: str) -> Results | ResultsError:
+        """The results as the step had them."""
+        try:
+            return load_results(self.root, path, limit=self.results_limit)
+        except ResultsError as error:
+            return error
+
+
+def answers_again(
+    step: Step,
+    rubric: ExecutableRubric,
+    report: VerificationReport,
+    manifest: RunManifest | None,
+    workspace: Workspace,
+    found: Findings,
+) -> None:
+    """Decide every criterion of a verification again, as far as code can and its files are kept."""
+    criteria = {criterion.criterion_id: criterion for criterion in rubric.criteria}
+    decisions = {decision.subject: decision for decision in report.decisions}
+    keys = list(dict.fromkeys(key for criterion in rubric.criteria for key in _artifacts(criterion)))
+    results = _results_path(step, manifest)
+    inputs = Inputs(
+        results=workspace.results(results),
+        report=None,
+        artifacts=dict(zip(keys, check_artifacts(workspace.root, keys), strict=True)),
+        judge={},
+    )
+    for result in report.criteria:
+        criterion, decision = criteria.get(result.criterion_id), decisions.get(result.criterion_id)
+        if criterion is None or decision is None:
+            continue  # the report's own faults
+        where = f"{step.name}: {result.criterion_id}"
+        if why := _out_of_reach(criterion, result, decision, results, step, workspace):
+            found.unknown("answers", where, f"cannot be checked here: {why}")
+            continue
+        again, _ = decide_criterion(criterion, inputs, at=step.at)
+        if again.status == result.status:
+            found.holds("answers")
+        elif again.rests_on.get("rules") != result.rests_on.get("rules"):
+            found.unknown(
+                "answers", where, "cannot be checked here: it was decided by the rules of another version"
+            )
+        else:
+            gap = f": {again.evidence_gap}" if again.evidence_gap else ""
+            found.fault(
+                "answers", where, f"is recorded as {result.status}; the kept files give {again.status}{gap}"
+            )
+
+
+def _artifacts(criterion: Criterion) -> Iterator[tuple[str, str | None]]:
+    for check in criterion.checks:
+        if check.kind == "artifact":
+            yield check.path, check.format
+    for artifact in criterion.expected_artifacts:
+        if artifact.path:
+            yield artifact.path, None
+
+
+def _results_path(step: Step, manifest: RunManifest | None, sha256: str | None = None) -> str:
+    """Where the results lay: as the settings said, else the usual place that is listed."""
+    locked = manifest.locks.settings.values if manifest and manifest.locks.settings else {}
+    configured = step.said("settings", "results") or locked.get("results")
+    if isinstance(configured, str) and configured:
+        return configured
+    by_digest = [path for path, file in step.files.items() if sha256 is not None and file.sha256 == sha256]
+    return next((path for path in (*DEFAULT_RESULTS, *by_digest) if path in step.files), DEFAULT_RESULTS[0])
+
+
+def _out_of_reach(
+    criterion: Criterion,
+    result: CriterionResult,
+    decision: Decision,
+    results: str,
+    step: Step,
+    workspace: Workspace,
+) -> str | None:
+    """Why a criterion cannot be decided again from what the step keeps; None when it can."""
+    if decision.decided_by is not DecidedBy.CODE:
+        return f"decided by {decision.decided_by.value}"
+    if result.status == "error":
+        return "it was an error"
+    if any(check.kind == "expr" for check in criterion.checks) and _not_kept(results, step, workspace):
+        return f"{results} was too large to be kept"
+    for path, _ in _artifacts(criterion):
+        seen = [entry for part in decision.parts for entry in part.evidence if entry.path == path]
+        untold = any(
+            part.answer is Answer.COULD_NOT_BE_TOLD
+            for part in decision.parts
+            if part.subject == path or _of(part, path)
+        )
+        if why := _artifact_out_of_reach(path, seen, untold, step, workspace):
+            return why
+    return None
+
+
+def _of(part: Decision, path: str) -> bool:
+    return any(entry.path == path for entry in part.evidence)
+
+
+def _artifact_out_of_reach(
+    path: str, seen: list[Evidence], untold: bool, step: Step, workspace: Workspace
+) -> str | None:
+    if workspace.has(path):
+        return None
+    if _not_kept(path, step, workspace):
+        return f"{path} was too large to be kept"
+    if untold:
+        return f"{path} could not be opened then"
+    if any(entry.sha256 for entry in seen):
+        return f"{path} was there, and is not listed (a link, or a name that the history cannot keep)"
+    return None
+
+
+def _not_kept(path: str, step: Step, workspace: Workspace) -> bool:
+    return path in step.files and not workspace.has(path)
+
+
+def outcome_again(
+    record: Record, step: Step, manifest: RunManifest, workspace: Workspace, found: Findings
+) -> None:
+    """Evaluate the predictions of a step again, from the locked file and the kept results and artifacts."""
+    verification = record.model(f"state/{Verification.file_name}", Verification, step.oid)
+    if verification is None:
+        found.fault(
+            "predictions", step.name, f"says {step.said('outcome')}, and keeps no outcome that can be read"
+        )
+        return
+    faults = list(_outcome_faults(step, manifest, verification))
+    data = record.bytes(f"locked/{PREDICTIONS_NAME}", step.oid, most=PREDICTIONS_LIMIT)
+    try:
+        predictions = read_predictions(data or b"")
+    except PredictionsError as error:
+        found.unknown("predictions", step.name, f"cannot be checked here: {str(error).splitlines()[0]}")
+        return
+    results = _results_path(step, manifest, verification.digests.results)
+    evaluated = evaluate_checks(predictions, workspace.results(results), workspace.root, at=step.at).results
+    recorded = {check.id: check for check in verification.checks}
+    unreached: list[str] = []
+    for check, promised in zip(evaluated, predictions.prereg.checks, strict=True):
+        was = recorded.pop(check.id, None)
+        path = promised.path if promised.kind == "artifact" else results
+        if was is None:
+            faults.append(f"lacks the check {check.id}")
+        elif why := _check_out_of_reach(was, path, step, workspace):
+            unreached.append(f"{check.id}: {why}")
+        elif was.passed is not check.passed:
+            faults.append(
+                f"{check.id}: is recorded as {was.passed}; the kept files give {check.passed}: {check.message}"
+            )
+    faults += [f"has a check that was not frozen: {name}" for name in recorded]
+    if not unreached and not faults and decide_outcome(evaluated)[0] is not verification.outcome:
+        faults.append(
+            f"is recorded as {verification.outcome}; the kept files give {decide_outcome(evaluated)[0]}"
+        )
+    for fault in faults:
+        found.fault("predictions", step.name, fault)
+    for why in unreached:
+        found.unknown("predictions", step.name, f"cannot be checked here: {why}")
+    if not faults and not unreached:
+        found.holds("predictions")
+
+
+def _check_out_of_reach(was: CheckResult, path: str, step: Step, workspace: Workspace) -> str | None:
+    if was.kind == "expr":
+        return f"{path} was too large to be kept" if _not_kept(path, step, workspace) else None
+    return _artifact_out_of_reach(path, was.evidence, was.passed is None, step, workspace)
+
+
+def _outcome_faults(step: Step, manifest: RunManifest, verification: Verification) -> Iterator[str]:
+    """What an outcome says of itself against its step and its lock."""
+    lock = manifest.locks.predictions
+    if lock is None:
+        yield "is an outcome, and no predictions are frozen"
+    elif (verification.digests.prereg, verification.frozen_at) != (lock.sha256, lock.frozen_at):
+        yield "is of other predictions than are frozen"
+    if step.said("outcome") != verification.outcome.value:
+        yield f"the step says {step.said('outcome')}, and its outcome is {verification.outcome}"
+    if decide_outcome(verification.checks)[0] is not verification.outcome:
+        yield f"is recorded as {verification.outcome}, and its own checks give {decide_outcome(verification.checks)[0]}"
+    said = [(decision.word, decision.answer) for decision in verification.decisions]
+    if said != [(verification.outcome.value, OUTCOME_ANSWERS[verification.outcome])]:
+        yield "its Decision says otherwise than its outcome"
+    if not verification.headline.startswith(f"{verification.outcome}:"):
+        yield "its headline says otherwise than its outcome"
+    reached = dict(verification.digests.artifacts)
+    for path, sha256 in reached.items():
+        if path in step.files and step.files[path].sha256 != sha256:
+            yield f"{path}: was decided on other bytes than the step lists"
+    if verification.digests.results and verification.digests.results not in {
+        file.sha256 for file in step.files.values()
+    }:
+        yield "was decided on results that the step does not list"
