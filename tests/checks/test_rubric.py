@@ -174,6 +174,43 @@ def test_a_file_of_nothing_but_faults_is_told_in_a_bounded_message() -> None:
     assert str(refusal.value).endswith("r.json: and 250 faults more")
 
 
+MANY = 100_001
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"criteria": [' + b"1," * MANY + b"1]}",
+        b'{"criteria": [{"criterion_id": "C1", "requirement": "r", "metrics": [' + b"1," * MANY + b"1]}]}",
+        b'{"criteria": [' + b"[],{}," * MANY + b"1]}",
+    ],
+)
+def test_a_rubric_of_too_many_values_is_refused_before_it_is_validated(data: bytes) -> None:
+    with pytest.raises(CheckError, match=r"^r\.json: holds more than 100,000 values"):
+        read_rubric(data, "r.json")
+    with pytest.raises(CheckError, match=r"^rubric\.toml: holds more than 100,000 values"):
+        read_short(b"criteria = [" + b"1," * MANY + b"1]", "rubric.toml")
+
+
+def test_a_rubric_of_too_many_goals_is_refused() -> None:
+    data = json.dumps({"goals": [{"goal_id": f"G{n}"} for n in range(1_001)], "criteria": []}).encode()
+    with pytest.raises(CheckError, match=r"^r\.json: goals: 1,001 are more than 1,000"):
+        read_rubric(data, "r.json")
+
+
+def test_a_rubric_of_an_older_version_is_read_and_its_faults_are_told_by_criterion() -> None:
+    old = {"schema_version": "0.9", "criteria": [{"criterion_id": "C1", "requirement": "r"}]}
+    assert read_rubric(json.dumps(old).encode(), "r.json").model.schema_version == "0.9"
+    old["criteria"] = [{"criterion_id": "C1"}]
+    with pytest.raises(CheckError, match=r"r\.json: criteria\[0\]\.requirement \(criterion 'C1'\)"):
+        read_rubric(json.dumps(old).encode(), "r.json")
+
+
+def test_commas_in_texts_are_no_values() -> None:
+    data = json.dumps({"criteria": [{"criterion_id": "C1", "requirement": "a, " * MANY}]}).encode()
+    assert read_rubric(data, "r.json").model.criteria[0].criterion_id == "C1"
+
+
 def test_the_short_form_becomes_the_published_one() -> None:
     rubric = read_short(SHORT.encode(), "rubric.toml")
     [criterion] = rubric.model.criteria

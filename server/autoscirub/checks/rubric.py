@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from autoscirub.checks.rubric_changes import rubric_changes
 from autoscirub.errors import CheckError, CorruptError
-from autoscirub.models import describe_faults, owner, strict_json
+from autoscirub.models import SCHEMA_VERSION, describe_faults, owner, strict_json
 from autoscirub.store import JsonFault, decode, parse, read_toml, sha256_bytes
 
 if TYPE_CHECKING:
@@ -34,7 +34,12 @@ __all__ = [
 RUBRIC_NAME = "executable_rubric.json"
 SHORT_NAME = "rubric.toml"
 RUBRIC_LIMIT = 8 * 1024 * 1024
-"""Bytes. Some ten thousand criteria; a file of nothing but faults costs the validator 250 times its size."""
+"""Bytes."""
+RUBRIC_VALUES = 100_000
+"""Values in it, some five thousand criteria. The validator has no bound of its own, and takes a thousand times the
+bytes of a list of nothing but faults."""
+RUBRIC_GOALS = 1_000
+"""Goals. Each criterion's goals are looked for among all of them, and listed where one is not there."""
 
 SHORT_WORDS: dict[str, dict[str, str]] = {
     "criteria": {"id": "criterion_id", "goals": "goal_ids", "artifacts": "expected_artifacts"},
@@ -99,31 +104,51 @@ def read_rubric(data: bytes, name: str) -> Rubric:
 
     Raises CheckError with every fault, and NewerVersionError for one that a newer version wrote.
     """
-    from autoscirub.models import ExecutableRubric
-
+    # NaN and infinities are let through here: the model refuses them, and names whose they are.
     try:
-        model = decode(data, ExecutableRubric, name)
-    except CorruptError as error:
-        raise CheckError(_said(data, name) or str(error)) from None
+        raw = parse(data, allow_nonfinite=True)
+    except JsonFault as fault:
+        raise CheckError(f"{name}: {fault}") from None
+    _refuse_too_many(raw, name)
+    unversioned = _refuse_newer(raw, data, name)
+    model = _model(raw, data.removeprefix(b"\xef\xbb\xbf"), name)
+    if unversioned:
+        raise CheckError(unversioned)
     return Rubric(model, name, sha256_bytes(data), data)
 
 
-def _said(data: bytes, name: str) -> str:
-    """The faults of a rubric that does not decode, each with its criterion; empty where that is not the reason."""
-    try:
-        # NaN and infinities are let through here, so that the fault names whose they are.
-        raw = parse(data, allow_nonfinite=True)
-        _model(raw, data.removeprefix(b"\xef\xbb\xbf"), name)
-    except JsonFault as fault:
-        return f"{name}: {fault}"
-    except CheckError as error:
-        return str(error)
-    return ""
+def _refuse_newer(raw: Any, data: bytes, name: str) -> str | None:
+    """Raise NewerVersionError before a newer format's fields are taken for faults. What else is wrong is returned."""
+    from autoscirub.models import ExecutableRubric
+
+    if isinstance(raw, dict) and raw.get("schema_version", SCHEMA_VERSION) != SCHEMA_VERSION:
+        try:
+            decode(data, ExecutableRubric, name)
+        except CorruptError as error:
+            return str(error)
+    return None
+
+
+def _refuse_too_many(raw: Any, name: str) -> None:
+    count, left = 0, [raw]
+    while left and count <= RUBRIC_VALUES:
+        value = left.pop()
+        inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        count += len(inner)
+        left += inner
+    goals = raw.get("goals") if isinstance(raw, dict) else None
+    if isinstance(goals, list) and len(goals) > RUBRIC_GOALS:
+        raise CheckError(f"{name}: goals: {len(goals):,} are more than {RUBRIC_GOALS:,}")
+    if count > RUBRIC_VALUES:
+        raise CheckError(
+            f"{name}: holds more than {RUBRIC_VALUES:,} values; a rubric is read by people: make it shorter"
+        )
 
 
 def read_short(data: bytes, name: str) -> Rubric:
     """A rubric in the short form that people write. Raises CheckError with every fault."""
     table = read_toml(data, name, CheckError)
+    _refuse_too_many(table, name)
     criteria = table.get("criteria")
     if not isinstance(criteria, list) or not all(isinstance(entry, dict) for entry in criteria):
         raise CheckError(f"{name}: has no criteria; each begins with a line [[criteria]]")
