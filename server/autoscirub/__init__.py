@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from autoscirub.checks import check_artifact, evaluate_expr
     from autoscirub.models import Answer, Decision, Evidence, Verification
-    from autoscirub.workflow import check, freeze, status, unfreeze, validate, verify
+    from autoscirub.workflow import (
+        check,
+        freeze,
+        plan_round,
+        run_rounds,
+        scope,
+        status,
+        unfreeze,
+        validate,
+        verify,
+        verify_criterion,
+    )
 
 __version__ = "0.1.0"
 
@@ -24,16 +35,34 @@ __all__ = [
     "check_artifact",
     "evaluate_expr",
     "freeze",
+    "plan_round",
+    "run_rounds",
+    "scope",
     "status",
     "unfreeze",
     "validate",
     "verify",
+    "verify_criterion",
 ]
 
 _ROOMS = {
     **dict.fromkeys(("evaluate_expr", "check_artifact"), "autoscirub.checks"),
     **dict.fromkeys(("Answer", "Decision", "Evidence", "Verification"), "autoscirub.models"),
-    **dict.fromkeys(("check", "freeze", "status", "unfreeze", "validate", "verify"), "autoscirub.workflow"),
+    **dict.fromkeys(
+        (
+            "check",
+            "freeze",
+            "plan_round",
+            "run_rounds",
+            "scope",
+            "status",
+            "unfreeze",
+            "validate",
+            "verify",
+            "verify_criterion",
+        ),
+        "autoscirub.workflow",
+    ),
 }
 
 

@@ -209,3 +209,16 @@ def test_the_state_directory_deleted_and_begun_again_is_said(ruled) -> None:
     checked = check(ruled)
     assert any("begun again" in note or "removed" in note for note in checked.verification.notes)
     assert any("after results existed" in note for note in checked.verification.notes)
+
+
+def test_a_prediction_frozen_later_may_not_repeat_a_requirement_either(slope_project) -> None:
+    from autoscirub.workflow import unfreeze
+
+    (slope_project / "rubric.toml").write_text(ONE + CHECK.format("results.slope > -9"))
+    freeze(slope_project)
+    unfreeze(slope_project, reason="one more", terminal=True)
+    more = '\n[[checks]]\nid = "twin"\nkind = "expr"\nexpr = "results.slope > -9"\n'
+    with (slope_project / "prereg.toml").open("a") as file:
+        file.write(more)
+    with pytest.raises(PredictionsError, match='the prediction "twin"'):
+        freeze(slope_project)

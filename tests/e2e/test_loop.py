@@ -48,7 +48,13 @@ def normalised(project: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for path in sorted(project.rglob("*")):
         name = path.relative_to(project).as_posix()
-        if not path.is_file() or name.endswith("history.bundle") or "/.lock" in name or "__pycache__" in name:
+        if (
+            not path.is_file()
+            or name.endswith("history.bundle")
+            or "/.lock" in name
+            or "__pycache__" in name
+            or "/jobs/" in name
+        ):
             continue
         found[name] = VOLATILE.sub(lambda match: match.group().split(":")[0], path.read_text("utf-8"))
     return found

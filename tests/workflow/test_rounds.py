@@ -254,3 +254,55 @@ def test_case_23_a_verdict_that_the_history_does_not_know_is_not_reused(field_ca
     }
     [aside] = (project / ".autoscirub").glob("verification_report.json.aside-*")
     assert json.loads(aside.read_text())["judge_model"] == "judge-a"
+
+
+CUT_OFF = """
+import os, pathlib, signal
+pathlib.Path('results/results.json').write_text('{"slope": 0.0}')
+pathlib.Path('notes.txt').write_text('half done')
+os.kill(os.getppid(), signal.SIGKILL)
+"""
+
+
+@pytest.fixture
+def cut_off(reviser):
+    """Run the loop in a process that is killed while its reviser is at work."""
+    import os
+    import signal
+    import subprocess
+    import sys
+    from pathlib import Path
+
+    def run(project) -> None:
+        program = "import sys; from autoscirub.workflow import run_rounds; run_rounds(sys.argv[1], revise=sys.argv[2:])"
+        command = [sys.executable, "-c", program, str(project), *reviser(CUT_OFF)]
+        done = subprocess.run(
+            command, env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "server")}
+        )
+        assert done.returncode == -signal.SIGKILL
+
+    return run
+
+
+def test_what_a_cut_off_revision_had_changed_is_put_back_and_kept_beside(ruled, reviser, cut_off) -> None:
+    cut_off(ruled)
+    (ruled / "mine.txt").write_text("a person wrote this meanwhile")
+    ran = run_rounds(ruled, revise=reviser())
+    assert ran.ended.state == "satisfied"
+    assert json.loads((ruled / "results" / "results.json").read_text())["slope"] == 0.51
+    [kept] = (ruled / ".autoscirub" / "jobs").iterdir()
+    assert (kept / "notes.txt").read_text() == "half done"
+    assert (kept / "mine.txt").read_text() == "a person wrote this meanwhile"
+    assert not (ruled / "notes.txt").exists()
+
+
+def test_a_file_too_large_to_keep_that_a_cut_off_revision_changed_is_named_and_asked_about(
+    ruled, reviser, cut_off
+) -> None:
+    from autoscirub.errors import StateError
+
+    (ruled / "autoscirub.toml").write_text("[audit]\nkeep_file = 5\n")
+    cut_off(ruled)
+    with pytest.raises(StateError, match=r"results/results\.json.*--as-is"):
+        run_rounds(ruled, revise=reviser())
+    assert run_rounds(ruled, revise=reviser(), as_is=True).ended is not None

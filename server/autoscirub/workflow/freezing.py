@@ -149,7 +149,10 @@ def _new(opened: Project, session: Session, found: _Found) -> set[str]:
 
 def _refuse(found: _Found, new: set[str]) -> None:
     """Raise PredictionsError with all the faults and warnings of what would be locked."""
-    faults, warnings = ([], []) if "rubric" not in new else (list(found.faults), list(found.warnings))
+    # A rubric that is locked had no fault, so one that it has now comes from the predictions: it repeats one.
+    asked = bool(new & {"rubric", "predictions"})
+    faults = list(found.faults) if asked else []
+    warnings = list(found.warnings) if "rubric" in new else []
     if "predictions" in new and found.lint is not None:
         if not faults:
             found.lint.refuse("not frozen")

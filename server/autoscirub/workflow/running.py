@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import tempfile
 import time
 from dataclasses import dataclass, field
@@ -265,6 +266,7 @@ class _Loop:
         listed = newest.facts.get("before")
         before = {entry["path"]: entry for entry in listed} if isinstance(listed, list) else {}
         lost: list[str] = []
+        aside = _Aside(self.opened, "cut-off")
         for name, entry in before.items():
             target = self.opened.root / name
             if target.is_file() and not target.is_symlink() and sha256_file(target) == entry["sha256"]:
@@ -273,6 +275,7 @@ class _Loop:
             if data is None:
                 lost.append(name)
             else:
+                aside.keep(target)
                 write_atomic(target, data, within=self.opened.root)
         if lost and not as_is:
             raise StateError(
@@ -281,11 +284,34 @@ class _Loop:
             )
         for name, path in list(_project_files(self.opened)):
             if name not in before:
+                aside.keep(path)
                 path.unlink()
         self.kept = True
         self._did(
             LoopStep(f"round {number}: a revision was cut off; the files were put back, and it begins again")
         )
+        if aside.folder is not None:
+            self._did(LoopStep(f"what it had changed is kept in {aside.folder}"))
+
+
+class _Aside:
+    """A folder on this machine for what is about to be undone, so that nothing is lost. Made when needed."""
+
+    def __init__(self, opened: Project, why: str) -> None:
+        self.opened, self.why = opened, why
+        self.folder: Path | None = None
+
+    def keep(self, path: Path) -> None:
+        """Copy a file there, by its place in the project."""
+        if not path.is_file() or path.is_symlink():
+            return
+        if self.folder is None:
+            stamp = now().replace(":", "").replace("-", "")
+            self.folder = self.opened.state.root / "jobs" / f"{self.why}-{stamp}"
+        root = self.opened.root
+        target = self.folder / (path.relative_to(root) if path.is_relative_to(root) else path.name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)
 
 
 class _Guard:
@@ -301,7 +327,9 @@ class _Guard:
         touched = sorted(
             path for path in {**self.before, **now_there} if self.before.get(path) != now_there.get(path)
         )
+        aside = _Aside(self.opened, "void")
         for path in touched:
+            aside.keep(path)
             data = self.before.get(path)
             if data is None:
                 path.unlink()
@@ -322,7 +350,8 @@ class _Guard:
 
     def _look(self) -> dict[Path, bytes]:
         paths = [self.opened.root / name for name in _locked_names(self.opened)]
-        for folder, _, names in os.walk(self.opened.state.root):
+        for folder, folders, names in os.walk(self.opened.state.root):
+            folders[:] = [name for name in folders if name not in {"jobs", "logs"}]
             paths += [Path(folder) / name for name in names if not name.startswith(".lock")]
         found: dict[Path, bytes] = {}
         for path in paths:
