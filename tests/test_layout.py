@@ -16,6 +16,7 @@ from autoscirub.models.layout import PLACEHOLDERS, Layout
 from autoscirub.models.schema import MODELS
 from autoscirub.store.files import TEMPORARY_PREFIX
 from autoscirub.store.locks import HOLDER_NAME, LEASE_NAME, LOCK_NAME
+from autoscirub.store.session import MARK_NAME
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,7 +73,9 @@ FILES = [
     ("logs/", "state", None, False),
     (".lock", "state", None, False),
     (".lock.holder", "state", None, False),
+    (".lock.step", "state", None, False),
     (".lock.lease", "state", None, False),
+    ("FILE.aside-TIME", "state", None, True),
     ("FILE.corrupt-TIME", "state", None, True),
 ]
 
@@ -112,7 +115,7 @@ def test_what_is_json_and_written_now_or_next_has_a_schema() -> None:
 
 def test_the_locks_are_those_that_the_store_makes() -> None:
     named = {entry.path for entry in load_layout().file if ".lock" in entry.path and not entry.commit}
-    assert named == {LOCK_NAME, HOLDER_NAME, LEASE_NAME}
+    assert named == {LOCK_NAME, HOLDER_NAME, LEASE_NAME, MARK_NAME}
 
 
 FOUND = [

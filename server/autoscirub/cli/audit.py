@@ -3,47 +3,32 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from pathlib import Path  # noqa: TC003 - typer evaluates the annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from autoscirub.cli import output
+from autoscirub.cli.options import Json, Project, StateDir, app, example
 
 if TYPE_CHECKING:
     from autoscirub.models.audit import Audit
 
-__all__ = ["ANCHOR_EPILOG", "anchor", "audit_app"]
-
-_Project = Annotated[
-    Path | None,
-    typer.Option("--project", help="The project's folder. Default: AUTOSCIRUB_PROJECT, else found upwards."),
-]
-_StateDir = Annotated[
-    Path | None,
-    typer.Option(
-        "--state-dir", help="The state directory. Default: AUTOSCIRUB_STATE_DIR, config, .autoscirub/."
-    ),
-]
-_Json = Annotated[bool, typer.Option("--json", help="Print exactly one JSON document on stdout.")]
-
-
-def _example(*lines: str) -> str:
-    return "Example:\n\n" + "\n\n".join(f"  $ {line}" for line in lines)
-
-
-ANCHOR_EPILOG = _example("autoscirub anchor", "autoscirub anchor --record 'the tag audit-1 on origin'")
+__all__ = ["audit_app"]
 
 audit_app = typer.Typer(
     help="The record: what its conclusions rest on, criteria by rounds, why answers changed. Writes and runs nothing.",
-    epilog=_example("autoscirub audit", "autoscirub audit verify", "autoscirub audit export record.zip"),
+    epilog=example("autoscirub audit", "autoscirub audit verify", "autoscirub audit export record.zip"),
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
+app.add_typer(audit_app, name="audit")
+
+
 @audit_app.callback(invoke_without_command=True)
 def audit(
-    context: typer.Context, project: _Project = None, state_dir: _StateDir = None, as_json: _Json = False
+    context: typer.Context, project: Project = None, state_dir: StateDir = None, as_json: Json = False
 ) -> int:
     """The record: what its conclusions rest on, criteria by rounds, why answers changed. Writes and runs nothing.
 
@@ -65,12 +50,12 @@ def audit(
     return 0
 
 
-@audit_app.command(epilog=_example("autoscirub audit verify", "autoscirub audit verify --expect HEAD"))
+@audit_app.command(epilog=example("autoscirub audit verify", "autoscirub audit verify --expect HEAD"))
 def verify(
     context: typer.Context,
-    project: _Project = None,
-    state_dir: _StateDir = None,
-    as_json: _Json = False,
+    project: Project = None,
+    state_dir: StateDir = None,
+    as_json: Json = False,
     expect: Annotated[
         str | None,
         typer.Option("--expect", help="A head of this record that somebody else holds, all 40 hex digits."),
@@ -92,13 +77,13 @@ def verify(
     return 0 if found.ok else 1
 
 
-@audit_app.command(epilog=_example("autoscirub audit export record", "autoscirub audit export record.zip"))
+@audit_app.command(epilog=example("autoscirub audit export record", "autoscirub audit export record.zip"))
 def export(
     context: typer.Context,
     destination: Annotated[Path, typer.Argument(help="A new folder, or a new file that ends in .zip.")],
-    project: _Project = None,
-    state_dir: _StateDir = None,
-    as_json: _Json = False,
+    project: Project = None,
+    state_dir: StateDir = None,
+    as_json: Json = False,
 ) -> int:
     """Write what another machine needs to read the record: history, state, schemas, the audit, how to read it."""
     from autoscirub.workflow.auditing_export import export_record
@@ -114,10 +99,11 @@ def export(
     return 0
 
 
+@app.command(epilog=example("autoscirub anchor", "autoscirub anchor --record 'the tag audit-1 on origin'"))
 def anchor(
-    project: _Project = None,
-    state_dir: _StateDir = None,
-    as_json: _Json = False,
+    project: Project = None,
+    state_dir: StateDir = None,
+    as_json: Json = False,
     record: Annotated[
         str | None,
         typer.Option("--record", help="Where somebody else holds the head: one more step says so."),

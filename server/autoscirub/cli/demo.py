@@ -14,7 +14,9 @@ from autoscirub.data import data_dir
 from autoscirub.errors import ConfigError
 from autoscirub.models import Outcome
 from autoscirub.report import render_decision
+from autoscirub.report.audit import render_audit
 from autoscirub.workflow import check, freeze, run_rounds
+from autoscirub.workflow.auditing import audit
 
 if TYPE_CHECKING:
     from collections.abc import Callable

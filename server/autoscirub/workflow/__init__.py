@@ -1,10 +1,11 @@
 """The jobs that people and agents ask for; this room alone wires the rooms below."""
 
-from autoscirub.workflow.checking import Checked, check
+from autoscirub.workflow.checking import check
 from autoscirub.workflow.criterion import verify_criterion
 from autoscirub.workflow.evaluating import evaluate
 from autoscirub.workflow.freezing import Frozen, freeze, unfreeze
 from autoscirub.workflow.planning import Planned, plan_round
+from autoscirub.workflow.round_verification import Checked
 from autoscirub.workflow.running import LoopStep, Ran, round_step, run_rounds
 from autoscirub.workflow.scoping import Scoped, scope
 from autoscirub.workflow.standing import status

@@ -16,6 +16,7 @@ from autoscirub.models import (
     VerificationReport,
 )
 from autoscirub.models.audit import Anchored, Basis, Claim, Unread
+from autoscirub.workflow.auditing_record import placeless
 from autoscirub.workflow.freezing import earlier_results
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def _differing(record: Record) -> list[str]:
         try:
             there = record.opened.state.read_bytes(name)
         except StateError as error:
-            differing.append(str(error))
+            differing.append(placeless(record, str(error)))
             continue
         if there is None:
             differing.append(f"{name}: is gone; the history's is shown")

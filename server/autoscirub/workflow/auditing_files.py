@@ -95,7 +95,12 @@ def _unrecorded(record: Record, kept: set[str], found: Findings) -> None:
 
 
 def _rounds(record: Record, found: Findings) -> None:
-    for entry in read_rounds(record.session):
+    try:
+        rounds = read_rounds(record.session)
+    except StateError as error:
+        found.fault("rounds", "", str(error))
+        return
+    for entry in rounds:
         say = found.unknown if entry.status in {"odd", "empty"} else found.fault
         for problem in entry.problems:
             say("rounds", "", problem)

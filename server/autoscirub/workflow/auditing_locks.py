@@ -18,7 +18,9 @@ from autoscirub.store import sha256_bytes
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from autoscirub.models import ExecutableRubric, Locks, ScopeChange
+    from pydantic import BaseModel
+
+    from autoscirub.models import ExecutableRubric, Locks, Loop, ScopeChange
     from autoscirub.workflow.auditing_findings import Findings
     from autoscirub.workflow.auditing_record import Record, Step
 
@@ -30,6 +32,8 @@ LOCKERS: dict[str, frozenset[str]] = {
     "settings": frozenset({"freeze", "scope"}),
 }
 """What is locked -> the steps that may lock it, lock it anew or unlock it."""
+LOOPERS = frozenset({"check", "continued", "void", "failed"})
+"""The steps that may move the loop's state."""
 
 
 def verify_locks(
@@ -57,6 +61,13 @@ def verify_locks(
         kept = [record.bytes(f"{folder}/{RUBRIC_NAME}", step.oid) for folder in ("state", "locked")]
         if kept[0] != kept[1]:
             found.fault("locks", step.name, f"{RUBRIC_NAME} is not the one that is locked")
+        source = record.bytes("locked/rubric-source", step.oid, most=PREDICTIONS_LIMIT)
+        if (
+            step.event in {"freeze", "scope"}
+            and source is not None
+            and sha256_bytes(source) != requirements.source_sha256
+        ):
+            found.fault("locks", step.name, f"{requirements.source} is not what the lock is over")
     if locks.settings is not None and locks.settings.sha256 != _digest(locks.settings.values):
         found.fault("locks", step.name, "the settings that are locked are not those of their digest")
     for what, events in LOCKERS.items():
@@ -91,6 +102,9 @@ def verify_records(
             found.fault("locks", step.name, fault)
     if step.event == "freeze" and step.facts.get("locks") != manifest.locks.model_dump(mode="json"):
         found.fault("locks", step.name, "the locks that it says are not those of its manifest")
+    if step.event == "unfreeze" and step.facts.get("unfreeze") != _newest(manifest.unfreezes):
+        found.fault("locks", step.name, "the unfreeze that it says is not the one of its manifest")
+    _loop(step, was.loop, manifest.loop, found)
     if step.event == "scope" and manifest.scope_changes:
         _scope(step, manifest.scope_changes[-1], old, new, found)
     elif old is not None and new is None:
@@ -99,6 +113,26 @@ def verify_records(
         found.fault(
             "locks", step.name, f"changes the locked rubric without a scope change: {changes.described()}"
         )
+
+
+def _loop(step: Step, before: Loop | None, after: Loop | None, found: Findings) -> None:
+    """Whether the loop's state is moved only by steps of the loop, and going on after an ending is said."""
+    if before != after and step.event not in LOOPERS:
+        found.fault("rounds", step.name, "changes the state of the loop, which it may not")
+    earlier, later = (loop.continued if loop else [] for loop in (before, after))
+    went_on = step.event == "continued"
+    if (fault := _grown("endings that were gone on after", earlier, later, went_on)) is not None:
+        found.fault("rounds", step.name, fault)
+    if went_on and step.facts.get("after") != _newest(later):
+        found.fault("rounds", step.name, "the ending that it goes on after is not the one of its manifest")
+    if step.event in {"void", "failed"}:
+        ended = after.ended if after else None
+        if ended is None or (ended.state, ended.why) != ("error", step.said("why")):
+            found.fault("rounds", step.name, "the ending that it says is not the one of its manifest")
+
+
+def _newest(entries: Sequence[BaseModel]) -> object:
+    return entries[-1].model_dump(mode="json") if entries else None
 
 
 def _grown(what: str, before: Sequence[Any], after: Sequence[Any], may: bool) -> str | None:
@@ -116,7 +150,7 @@ def _scope(
     new: ExecutableRubric | None,
     found: Findings,
 ) -> None:
-    if step.facts.get("scope") != change.model_dump(mode="json"):
+    if step.facts.get("scope") != _newest([change]):
         found.fault("locks", step.name, "the scope change that it says is not the one of its manifest")
     if old is None or new is None:
         return

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from autoscirub.store import HistoryCommit, Project
 
-__all__ = ["MODEL_BYTES", "Listed", "Record", "Step", "reading_record", "round_file", "text_of"]
+__all__ = ["MODEL_BYTES", "Listed", "Record", "Step", "placeless", "reading_record", "round_file", "text_of"]
 
 Model = TypeVar("Model", bound=StateModel)
 
@@ -127,7 +127,7 @@ class Record:
         try:
             return decode(data, model, path)
         except StateError as error:
-            self.faults.append(f"step {(oid or self.head)[:12]}: {str(error).splitlines()[0]}")
+            self.faults.append(str(error).splitlines()[0])
             return None
 
     @cached_property
@@ -165,6 +165,11 @@ def reading_record(opened: Project) -> Iterator[Session]:
         except StateError as error:
             notices.append(str(error).splitlines()[0])
         yield Session.opened(opened, history, found, notices)
+
+
+def placeless(record: Record, text: str) -> str:
+    """`text` without the places of this machine: an export travels."""
+    return text.replace(f"{record.opened.state.root}/", "").replace(f"{record.opened.root}/", "")
 
 
 def round_file(number: int, part: str) -> str:

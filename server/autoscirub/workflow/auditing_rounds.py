@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from autoscirub.checks import CRITERION_WORDS
+from autoscirub.errors import StateError
 from autoscirub.models import ChangeSummary, Ended, RevisionPlan, VerificationReport
 from autoscirub.models.audit import Between, Cell, CriterionRow, Flip, RoundColumn
-from autoscirub.workflow.auditing_record import Record, round_file, text_of
+from autoscirub.workflow.auditing_record import Record, placeless, round_file, text_of
 from autoscirub.workflow.rounds import PLAN, SUMMARY, VERIFICATION, read_rounds
 
 if TYPE_CHECKING:
@@ -62,7 +63,11 @@ def rounds_of(record: Record) -> Rounds:
 def odd_rounds(record: Record) -> list[str]:
     """Round folders that are not as they should be, each with what is amiss."""
     said: list[str] = []
-    for entry in read_rounds(record.session):
+    try:
+        rounds = read_rounds(record.session)
+    except StateError as error:
+        return [placeless(record, str(error))]
+    for entry in rounds:
         if entry.problems:
             said += entry.problems
         elif entry.status not in _UNREMARKABLE:

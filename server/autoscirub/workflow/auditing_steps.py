@@ -120,8 +120,12 @@ class _Walk:
                 verify_freeze(step, manifest, self.judged, self.found)
             if step.said("outcome"):
                 outcome_again(self.record, step, manifest, self.workspace, self.found)
-        if step.event == "check" and step.round is not None:
+        if "round" in step.facts and step.round is None:
+            self.found.fault("rounds", step.name, f"says round {step.facts['round']!r}, which is none")
+        elif step.event == "check" and step.round is not None:
             self._round(step, step.round, manifest, rubric)
+        elif step.event == "check" and self.rubric is not None:
+            self.found.fault("rounds", step.name, "is of no round, though a rubric was frozen")
         self.manifest, self.rubric = manifest, rubric
         if manifest is None or manifest.locks.predictions is None:
             self.judged |= dict.fromkeys(step.files, step.name)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from autoscirub.errors import CheckError
 from autoscirub.models import Ended, Event, RevisionPlan, RevisionTarget, VerificationReport, now, strict_json
 from autoscirub.store import Project, Session, open_project
-from autoscirub.workflow.checking import EVENTS, event_lines
 from autoscirub.workflow.locking import require_rubric, require_settings
+from autoscirub.workflow.round_verification import EVENTS, event_lines
 from autoscirub.workflow.rounds import FOLDER, PLAN, VERIFICATION, current_round, kept_model, read_rounds
 
 if TYPE_CHECKING:

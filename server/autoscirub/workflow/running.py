@@ -8,8 +8,6 @@ files back and lets the program begin again.
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import tempfile
 import time
 from dataclasses import dataclass, field
@@ -18,44 +16,30 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from autoscirub.checks import LOCK_NAME, PREDICTIONS_NAME
 from autoscirub.errors import CheckError, SandboxError, StateError, TrustError
 from autoscirub.models import Change, Decision, Ended, Event, Infeasible, VerificationReport, now
 from autoscirub.sandbox import run_program
 from autoscirub.store import (
-    CONFIG_NAMES,
     Project,
     Session,
     is_trusted,
     open_project,
     path_problem,
-    read_regular,
     sha256_file,
     trust_view,
     write_atomic,
 )
-from autoscirub.workflow.checking import EVENTS, Checked, Revision, check_step, event_lines, is_as_verified
+from autoscirub.workflow.checking import check_step, is_as_verified
+from autoscirub.workflow.guarding import Aside, Guard, project_files
 from autoscirub.workflow.locking import require_rubric
 from autoscirub.workflow.planning import continue_loop, plan_step
+from autoscirub.workflow.round_verification import EVENTS, Checked, Revision, event_lines
 from autoscirub.workflow.rounds import FOLDER, PLAN, current_round, kept_model, read_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 __all__ = ["LoopStep", "Ran", "round_step", "run_rounds"]
-
-_LEFT_OUT = {
-    ".git",
-    "__pycache__",
-    ".venv",
-    "venv",
-    "node_modules",
-    ".hypothesis",
-    ".pytest_cache",
-    ".mypy_cache",
-}
-_MOST_FILES = 20_000
-_GUARDED_BYTES = 512 * 1024 * 1024
 
 
 @dataclass
@@ -197,7 +181,7 @@ class _Loop:
         self._did(LoopStep(f"revising in round {number}: {' '.join(self.command)}"))
         plan = self.opened.state.root / FOLDER / f"round-{number:03}" / PLAN
         limit = self.opened.config.rounds.revise_seconds
-        locked = _Guard(self.opened)
+        locked = Guard(self.opened)
         with tempfile.TemporaryDirectory(prefix="autoscirub-changes-") as folder:
             changes = Path(folder) / "changes.json"
             environment = {"AUTOSCIRUB_PLAN": str(plan), "AUTOSCIRUB_CHANGES": str(changes)}
@@ -243,7 +227,7 @@ class _Loop:
         left = bounds.keep_round
         files: dict[str, Path] = {}
         listed: list[dict[str, Any]] = []
-        for name, path in _project_files(self.opened):
+        for name, path in project_files(self.opened):
             size = path.stat().st_size
             fits = size <= min(bounds.keep_file, left) and path_problem(f"before/{name}") is None
             listed.append({"path": name, "sha256": sha256_file(path), "size": size, "kept": fits})
@@ -266,7 +250,7 @@ class _Loop:
         listed = newest.facts.get("before")
         before = {entry["path"]: entry for entry in listed} if isinstance(listed, list) else {}
         lost: list[str] = []
-        aside = _Aside(self.opened, "cut-off")
+        aside = Aside(self.opened, "cut-off")
         for name, entry in before.items():
             target = self.opened.root / name
             if target.is_file() and not target.is_symlink() and sha256_file(target) == entry["sha256"]:
@@ -282,7 +266,7 @@ class _Loop:
                 f"a revision of round {number} was cut off, and these files changed and were too large to keep: "
                 f"{', '.join(lost[:10])}. Put them back yourself, or go on from them as they are with --as-is"
             )
-        for name, path in list(_project_files(self.opened)):
+        for name, path in list(project_files(self.opened)):
             if name not in before:
                 aside.keep(path)
                 path.unlink()
@@ -292,97 +276,6 @@ class _Loop:
         )
         if aside.folder is not None:
             self._did(LoopStep(f"what it had changed is kept in {aside.folder}"))
-
-
-class _Aside:
-    """A folder on this machine for what is about to be undone, so that nothing is lost. Made when needed."""
-
-    def __init__(self, opened: Project, why: str) -> None:
-        self.opened, self.why = opened, why
-        self.folder: Path | None = None
-
-    def keep(self, path: Path) -> None:
-        """Copy a file there, by its place in the project."""
-        if not path.is_file() or path.is_symlink():
-            return
-        if self.folder is None:
-            stamp = now().replace(":", "").replace("-", "")
-            self.folder = self.opened.state.root / "jobs" / f"{self.why}-{stamp}"
-        root = self.opened.root
-        target = self.folder / (path.relative_to(root) if path.is_relative_to(root) else path.name)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, target)
-
-
-class _Guard:
-    """What no reviser may change: everything that is locked, the configuration, and the whole state directory."""
-
-    def __init__(self, opened: Project) -> None:
-        self.opened = opened
-        self.before = self._look()
-
-    def put_back(self) -> list[str]:
-        """Undo every change since, and name what was changed."""
-        now_there = self._look()
-        touched = sorted(
-            path for path in {**self.before, **now_there} if self.before.get(path) != now_there.get(path)
-        )
-        aside = _Aside(self.opened, "void")
-        for path in touched:
-            aside.keep(path)
-            data = self.before.get(path)
-            if data is None:
-                path.unlink()
-                self._remove_empty(path.parent)
-            else:
-                write_atomic(path, data)
-        root = self.opened.root
-        return [
-            path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path) for path in touched
-        ]
-
-    def _remove_empty(self, folder: Path) -> None:
-        while folder != self.opened.state.root and folder.is_relative_to(self.opened.state.root):
-            if any(folder.iterdir()):
-                return
-            folder.rmdir()
-            folder = folder.parent
-
-    def _look(self) -> dict[Path, bytes]:
-        paths = [self.opened.root / name for name in _locked_names(self.opened)]
-        for folder, folders, names in os.walk(self.opened.state.root):
-            folders[:] = [name for name in folders if name not in {"jobs", "logs"}]
-            paths += [Path(folder) / name for name in names if not name.startswith(".lock")]
-        found: dict[Path, bytes] = {}
-        for path in paths:
-            data = read_regular(path, limit=_GUARDED_BYTES)
-            if data is not None:
-                found[path] = data
-        return found
-
-
-def _locked_names(opened: Project) -> list[str]:
-    names = [PREDICTIONS_NAME, LOCK_NAME, opened.config.rubric or "rubric.toml", "autoscirub.toml"]
-    return [*names, *(name for name in CONFIG_NAMES if name not in names and (opened.root / name).exists())]
-
-
-def _project_files(opened: Project) -> list[tuple[str, Path]]:
-    """The project's regular files with their names from its root, without what is no work of it."""
-    found: list[tuple[str, Path]] = []
-    state = opened.state.root
-    for folder, folders, names in os.walk(opened.root):
-        here = Path(folder)
-        folders[:] = sorted(name for name in folders if name not in _LEFT_OUT and here / name != state)
-        for name in sorted(names):
-            path = here / name
-            if path.is_file() and not path.is_symlink():
-                found.append((path.relative_to(opened.root).as_posix(), path))
-            if len(found) > _MOST_FILES:
-                raise StateError(
-                    f"{opened.root}: more than {_MOST_FILES:,} files, too many to keep before a revision; "
-                    "move what is not the work out of the project"
-                )
-    return found
 
 
 def _told(path: Path, seconds: float) -> Revision:

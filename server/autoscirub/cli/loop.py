@@ -1,0 +1,164 @@
+"""Commands on requirements: check everything, one criterion, one step of a round, the loop, the scope."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from autoscirub.cli import output
+from autoscirub.cli.options import AcceptScope, Continue, Fresh, Json, Project, StateDir, app, example
+from autoscirub.cli.showing import shown_check, shown_run, worst_of
+
+
+@app.command(epilog=example("autoscirub check", "autoscirub check --read-only --format json"))
+def check(
+    project: Project = None,
+    state_dir: StateDir = None,
+    as_json: Json = False,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Write nothing.")] = False,
+    fresh: Fresh = False,
+    format: Annotated[str, typer.Option("--format", help="text or json.")] = "text",  # noqa: A002 - the option's name
+) -> int:
+    """Decide everything that is set up, once.
+
+    Exit status: 1 if anything does not hold, else 2 if anything could not be told, else 0.
+    """
+    if format not in {"text", "json"}:
+        raise typer.BadParameter(f"{format!r}: expected text or json", param_hint="--format")
+    from autoscirub.workflow import check as run_check
+
+    with output.bar("checking") as progress:
+        checked = run_check(project, state_dir=state_dir, read_only=read_only, fresh=fresh, progress=progress)
+    worst = worst_of(checked.decisions)
+    if as_json or format == "json":
+        output.json_answer(checked.decisions, ok=worst == 0, **checked.facts())
+    else:
+        output.text(shown_check(checked, sys.stdout))
+        output.notices(checked.notices if checked.verification is None else [])
+    return worst
+
+
+@app.command(epilog=example("autoscirub criterion C2"))
+def criterion(
+    criterion_id: Annotated[str, typer.Argument(help="The criterion's id.")],
+    project: Project = None,
+    state_dir: StateDir = None,
+    as_json: Json = False,
+) -> int:
+    """Look at one criterion: what was found, what is missing, what would close it. Records nothing.
+
+    Exit status: 1 not satisfied, 2 could not be told, 0 satisfied.
+    """
+    from autoscirub.report import render_criterion
+    from autoscirub.workflow import verify_criterion
+
+    result, decision = verify_criterion(project, criterion_id, state_dir=state_dir)
+    if as_json:
+        output.json_answer([decision], ok=result.satisfied, criterion=result.model_dump(mode="json"))
+    else:
+        output.text(render_criterion(result, decision, sys.stdout))
+    return worst_of([decision])
+
+
+@app.command("round", epilog=example("autoscirub round", "autoscirub round --continue"))
+def round_(
+    project: Project = None,
+    state_dir: StateDir = None,
+    as_json: Json = False,
+    go_on: Continue = False,
+    fresh: Fresh = False,
+    accept_scope: AcceptScope = False,
+) -> int:
+    """One step of a round: verify, or write the plan, or close the round and verify again.
+
+    Exit status, over the criteria: 1 if any is not satisfied, else 2 if any could not be told, else 0.
+    """
+    from autoscirub.workflow import round_step
+
+    with output.bar("verifying") as progress:
+        ran = round_step(project, state_dir=state_dir, go_on=go_on, fresh=fresh, progress=progress)
+    return shown_run(ran, as_json=as_json, accept_scope=accept_scope)
+
+
+@app.command(epilog=example("autoscirub run --max-rounds 5 --revise 'python revise.py'"))
+def run(
+    project: Project = None,
+    state_dir: StateDir = None,
+    as_json: Json = False,
+    revise: Annotated[
+        str | None,
+        typer.Option(
+            "--revise", help="The program that revises. Default: [rounds] revise, which must be trusted."
+        ),
+    ] = None,
+    max_rounds: Annotated[
+        int | None, typer.Option("--max-rounds", min=1, help="Default: [rounds] max.")
+    ] = None,
+    go_on: Continue = False,
+    as_is: Annotated[
+        bool,
+        typer.Option("--as-is", help="Go on from files that a cut-off revision left and that were not kept."),
+    ] = False,
+    accept_scope: AcceptScope = False,
+) -> int:
+    """The loop: verify, let a program revise, verify again, until it ends. Start it again after a kill.
+
+    Exit status, over the criteria: 1 if any is not satisfied, else 2 if any could not be told, else 0.
+    """
+    import shlex
+
+    from autoscirub.workflow import run_rounds
+
+    try:
+        command = shlex.split(revise) if revise is not None else None
+    except ValueError as error:
+        raise typer.BadParameter(f"{revise!r}: {error}", param_hint="--revise") from None
+    ran = run_rounds(
+        project,
+        state_dir=state_dir,
+        revise=command,
+        max_rounds=max_rounds,
+        go_on=go_on,
+        as_is=as_is,
+        said=output.passed_on,
+        told=output.told_step,
+    )
+    return shown_run(ran, as_json=as_json, accept_scope=accept_scope, only_end=True)
+
+
+@app.command(epilog=example("autoscirub scope --reason 'the sensor of station 4 was broken'"))
+def scope(
+    reason: Annotated[str, typer.Option("--reason", help="Why; it stands in the record for good.")],
+    project: Project = None,
+    state_dir: StateDir = None,
+    as_json: Json = False,
+    digest: Annotated[
+        str | None,
+        typer.Option("--digest", help="Without a terminal: the digest of exactly what becomes valid."),
+    ] = None,
+    agent: Annotated[
+        bool, typer.Option("--agent", help="An agent changes the scope; the loop then ends in reduced scope.")
+    ] = False,
+) -> int:
+    """Put a change of a frozen rubric, or of settings that decide, on the record.
+
+    Change the rubric or the configuration first; this shows what differs and makes it valid.
+    """
+    from autoscirub.workflow import scope as change_scope
+
+    at_terminal = sys.stdin is not None and sys.stdin.isatty()
+    by = "agent" if agent else "terminal" if at_terminal else None
+    scoped = change_scope(project, reason=reason, state_dir=state_dir, by=by, digest=digest)  # type: ignore[arg-type]
+    change = scoped.change
+    if as_json:
+        output.json_answer([], ok=True, change=change.model_dump(mode="json"))
+        return 0
+    for word, names in (("lost", scoped.lost), ("changed", scoped.changed), ("added", scoped.added)):
+        if names:
+            output.text(f"criteria {word}: {', '.join(names)}")
+    if change.settings:
+        output.text(f"settings changed: {', '.join(change.settings)}")
+    output.text(f"the scope is changed on the record (by {change.by}); it is shown with every outcome")
+    return 0

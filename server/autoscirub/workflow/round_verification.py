@@ -1,0 +1,275 @@
+"""One verification of the criteria as part of a round: which round, with what kept, and how the loop stands then."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from autoscirub.checks import (
+    RUBRIC_NAME,
+    Kept,
+    find_results,
+    gather,
+    report_of,
+    verify_criteria,
+)
+from autoscirub.models import (
+    Change,
+    ChangeSummary,
+    Decision,
+    Ended,
+    Event,
+    Infeasible,
+    Loop,
+    RevisionPlan,
+    Verification,
+    VerificationReport,
+    strict_json,
+)
+from autoscirub.store import Project, Session, ask_ignored
+from autoscirub.workflow.locking import lock_rubric, require_rubric, require_settings
+from autoscirub.workflow.rounds import (
+    FOLDER,
+    PLAN,
+    SUMMARY,
+    VERIFICATION,
+    Round,
+    Situation,
+    current_round,
+    ending_of,
+    kept_model,
+    next_number,
+    read_rounds,
+    round_name,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from autoscirub.checks import CriteriaVerification, Inputs
+
+__all__ = ["EVENTS", "Checked", "Revision", "RoundVerification", "event_lines", "judged_files"]
+
+EVENTS = f"{FOLDER}/events.jsonl"
+
+
+@dataclass(frozen=True)
+class Revision:
+    """What a reviser says it did, besides what its files show."""
+
+    changes: Sequence[Change] = ()
+    infeasible: Sequence[Infeasible] = ()
+    seconds: float = 0.0
+
+
+@dataclass
+class Checked:
+    """What was concluded: Decisions, the predictions' outcome, the criteria's report, how the loop stands."""
+
+    decisions: list[Decision]
+    verification: Verification | None = None
+    report: VerificationReport | None = None
+    rounds: list[Round] = field(default_factory=list)
+    ended: Ended | None = None
+    evaluated: list[str] = field(default_factory=list)
+    reused: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+
+    def facts(self) -> dict[str, object]:
+        """Everything but the decisions, as plain JSON data."""
+        return {
+            "report": self.report.model_dump(mode="json", exclude={"decisions"}) if self.report else None,
+            "ended": self.ended.model_dump(mode="json") if self.ended else None,
+            "rounds": [
+                {"name": entry.name, "status": entry.status, "known": entry.known, "problems": entry.problems}
+                for entry in self.rounds
+            ],
+            "evaluated": self.evaluated,
+            "reused": self.reused,
+            "notices": self.notices,
+        }
+
+
+class RoundVerification:
+    """Verifying the criteria as part of a round: which round, with what kept, and how the loop stands then."""
+
+    def __init__(
+        self, opened: Project, session: Session, revision: Revision, at: str, max_rounds: int | None = None
+    ) -> None:
+        self.opened, self.session, self.revision, self.at = opened, session, revision, at
+        self.rounds_allowed = max_rounds or opened.config.rounds.max
+        self.rounds = read_rounds(session)
+        self.current = current_round(self.rounds)
+        self.rubric, self.changes = require_rubric(opened, session)
+        require_settings(opened, session)
+        self.previous: VerificationReport | None = None
+        self.plan: RevisionPlan | None = None
+        if self.current is not None and self.current.number is not None:
+            base = f"{FOLDER}/{self.current.name}"
+            self.previous = kept_model(session, f"{base}/{VERIFICATION}", VerificationReport)
+            self.plan = kept_model(session, f"{base}/{PLAN}", RevisionPlan)
+            if kept_model(session, f"{base}/{SUMMARY}", ChangeSummary) is not None:
+                self.plan = None
+        whole = self.current is not None and self.current.status == "complete"
+        self.opens = self.previous is None or self.plan is not None or whole
+        number = self.current.number if self.current and self.current.number else 0
+        self.number = next_number(self.rounds) if self.opens else number
+
+    def verify(self, *, fresh: bool, progress: Callable[[int, int], None] | None) -> None:
+        kept = {} if fresh else self._kept()
+        self.inputs = gather(
+            self.opened,
+            self.rubric.model,
+            kept=kept,
+            ignored=lambda paths: set(ask_ignored(self.opened.root, paths).paths),
+            progress=progress,
+        )
+        self.criteria: CriteriaVerification = verify_criteria(
+            self.rubric.model, self.inputs, kept=kept, at=self.at, fresh=fresh
+        )
+        self.report = report_of(self.rubric.model, self.criteria, self.number)
+        require_rubric(self.opened, self.session)  # after it, as before it
+
+    def _kept(self) -> dict[str, Kept]:
+        report = kept_model(self.session, VerificationReport.file_name, VerificationReport)
+        if report is None:
+            return {}
+        decisions = {decision.subject: decision for decision in report.decisions}
+        return {
+            result.criterion_id: Kept(result, decisions[result.criterion_id], report.round)
+            for result in report.criteria
+            if result.criterion_id in decisions
+        }
+
+    def fill(
+        self,
+        checked: Checked,
+        state: dict[str, bytes | None],
+        locked: dict[str, bytes | None],
+        facts: dict[str, object],
+    ) -> None:
+        """Everything that this verification adds to the step that is recorded."""
+        name = round_name(self.number)
+        data = strict_json(self.report).encode()
+        state[f"{FOLDER}/{name}/{VERIFICATION}"] = data
+        state[VerificationReport.file_name] = data
+        events = [Event(event="verified", round=self.number, at=self.at)]
+        if self.opens:
+            events.insert(0, Event(event="opened", round=self.number, at=self.at))
+        if self.plan is not None and self.current is not None:
+            summary = self._summary()
+            state[f"{FOLDER}/{self.current.name}/{SUMMARY}"] = strict_json(summary).encode()
+            events.insert(0, Event(event="revised", round=self.plan.round, at=self.at))
+        self._strengthen(state, locked)
+        if RUBRIC_NAME not in state and self.opened.state.read_bytes(RUBRIC_NAME) is None:
+            state[RUBRIC_NAME] = self.session.kept(f"state/{RUBRIC_NAME}")
+        ended = self._loop()
+        if ended is not None:
+            events.append(Event(event=ended.state, round=self.number, at=self.at))
+        state[EVENTS] = event_lines(self.session, events)
+        facts |= {
+            "round": self.number,
+            "passed": self.report.summary.passed,
+            "failed": self.report.summary.failed,
+            "evaluated": self.criteria.evaluated,
+            "reused": len(self.criteria.reused),
+            "ended": ended.model_dump(mode="json") if ended else None,
+            "settings": self.opened.config.deciding(),
+        }
+        checked.report, checked.ended = self.report, ended
+        checked.decisions += self.report.decisions
+        checked.evaluated, checked.reused = self.criteria.evaluated, self.criteria.reused
+        checked.rounds = self.rounds
+
+    def _strengthen(self, state: dict[str, bytes | None], locked: dict[str, bytes | None]) -> None:
+        lock = self.session.recorded_locks.rubric
+        if not self.changes.strengthened or lock is None:
+            return
+        renewed = lock_rubric(self.rubric, at=lock.frozen_at)
+        self.session.manifest.locks = self.session.manifest.locks.model_copy(update={"rubric": renewed})
+        state[RUBRIC_NAME] = locked[RUBRIC_NAME] = self.rubric.executable
+
+    def _summary(self) -> ChangeSummary:
+        """What was done about each target: the reviser's own words, and what really changed."""
+        if self.plan is None:
+            raise RuntimeError("a summary belongs to a plan")
+        before = {result.criterion_id: result for result in self.previous.criteria} if self.previous else {}
+        after = {result.criterion_id: result for result in self.report.criteria}
+        told = {change.criterion_id: change for change in self.revision.changes}
+        changes: list[Change] = []
+        for target in self.plan.targets:
+            said = told.get(target.criterion_id)
+            old, new = before.get(target.criterion_id), after.get(target.criterion_id)
+            moved = [
+                part
+                for part in (new.rests_on if new else {})
+                if new and (old.rests_on.get(part) if old else None) != new.rests_on[part]
+            ]
+            changes.append(
+                Change(
+                    criterion_id=target.criterion_id,
+                    actions_completed=list(said.actions_completed) if said else [],
+                    artifacts_changed=sorted({*(said.artifacts_changed if said else []), *moved}),
+                    remaining_gap="none"
+                    if new and new.satisfied
+                    else (new.evidence_gap if new else target.gap),
+                )
+            )
+        return ChangeSummary(
+            round=self.plan.round, changes=changes, infeasible=list(self.revision.infeasible), at=self.at
+        )
+
+    def _loop(self) -> Ended | None:
+        manifest, config = self.session.manifest, self.opened.config.rounds
+        loop = manifest.loop or Loop(first_round=self.number, started_at=self.at)
+        spent = loop.spent_seconds + self.revision.seconds
+        ending = ending_of(
+            Situation(
+                report=self.report,
+                previous=self.previous if self.plan is not None else None,
+                reduced_by_agent=any(change.by == "agent" for change in manifest.scope_changes),
+                infeasible=self._infeasible(),
+                rounds_used=self.number - loop.first_round + 1,
+                rounds_allowed=self.rounds_allowed,
+                seconds_spent=spent,
+                seconds_allowed=config.seconds,
+            )
+        )
+        ended = Ended(state=ending[0], round=self.number, why=ending[1], at=self.at) if ending else None
+        if loop.ended is not None and ended is not None and loop.ended.state == ended.state:
+            ended = loop.ended if loop.ended.round == ended.round else ended
+        manifest.loop = loop.model_copy(update={"spent_seconds": spent, "ended": ended})
+        return ended
+
+    def _infeasible(self) -> frozenset[str]:
+        said = {entry.criterion_id for entry in self.revision.infeasible}
+        loop = self.session.manifest.loop
+        for entry in self.rounds:
+            # What was said before a person went on no longer stands: they went on to have it tried again.
+            if entry.known and loop is not None and (entry.number or 0) >= loop.first_round:
+                summary = kept_model(self.session, f"{FOLDER}/{entry.name}/{SUMMARY}", ChangeSummary)
+                said |= {item.criterion_id for item in summary.infeasible} if summary else set()
+        return frozenset(said)
+
+    @property
+    def judged(self) -> list[str]:
+        """The project's files that the criteria were decided on."""
+        return judged_files(self.opened, self.inputs)
+
+
+def judged_files(opened: Project, inputs: Inputs) -> list[str]:
+    """Results, report and artifacts that criteria were decided on, as far as they are there."""
+    found = [decision.subject for decision in inputs.artifacts.values() if isinstance(decision, Decision)]
+    if inputs.report is not None and inputs.report.path:
+        found.append(inputs.report.path)
+    return [*found, find_results(opened.root, opened.config.results)]
+
+
+def event_lines(session: Session, events: Sequence[Event]) -> bytes:
+    """The event log with `events` after what is there; a line that a kill cut off stays, on a line of its own."""
+    lines = session.kept(f"state/{EVENTS}")
+    if lines is None:
+        lines = session.project.state.read_bytes(EVENTS) or b""
+    if lines and not lines.endswith(b"\n"):
+        lines += b"\n"
+    return lines + b"".join(strict_json(event, indent=None).encode() for event in events)
