@@ -51,8 +51,11 @@ def run_demo(to: Path | None, *, say: Callable[[str], None] | None, steps: list[
     )
     _through(folder, "sunspots", (Outcome.REFUTED, "satisfied"), tell, steps)
     tell(
-        "\nRefuted is a result, not a breakdown: the work is sound, and the data say that the claim is wrong."
+        "\nSatisfied and refuted stand together: the work is done, and the data say that the claim is wrong."
     )
+    tell("\n3. What the first one's conclusions rest on, as anyone who gets the project can ask:")
+    tell("   $ autoscirub audit")
+    tell(_indented(render_audit(audit(folder / "nile"), sys.stdout)))
     tell(
         "\nWhat each outcome rested on is kept in .autoscirub/ there. Try to change it afterwards:\n"
         f"  $ cd {folder / 'nile'}\n"
