@@ -88,7 +88,7 @@ def _timed(call: Callable[[], Any]) -> float:
 @contextlib.contextmanager
 def _git_apart() -> Iterator[list[float]]:
     """Sum the time of every call that goes to git, nested calls once."""
-    from autoscirub.store import project as project_room
+    from autoscirub.store import session as session_room
     from autoscirub.store.history import History
     from autoscirub.workflow import verify as _  # noqa: F401 - loaded before it is patched
 
@@ -117,7 +117,8 @@ def _git_apart() -> Iterator[list[float]]:
         (History, "close"),
         (History, "commits"),
         (History, "read"),
-        (project_room, "project_head"),
+        (History, "files"),
+        (session_room, "project_head"),
     ):
         raw = owner.__dict__[name]
         kept.append((owner, name, raw))
