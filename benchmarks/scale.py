@@ -48,12 +48,12 @@ def _measure(project: Path, size: int) -> tuple[float, float, float, float, floa
 
     _project(project, size)
     peer = min(_timed(lambda: _peer(project)) for _ in range(3))
-    with _git_apart() as spent:
+    with git_apart() as spent:
         whole = _timed(lambda: freeze(project))
         frozen = whole - spent[0], spent[0]
     verified: list[tuple[float, float]] = []
     for _ in range(3):
-        with _git_apart() as spent:
+        with git_apart() as spent:
             whole = _timed(lambda: verify(project))
             verified.append((whole - spent[0], spent[0]))
     return peer, *frozen, *min(verified)
@@ -86,7 +86,7 @@ def _timed(call: Callable[[], Any]) -> float:
 
 
 @contextlib.contextmanager
-def _git_apart() -> Iterator[list[float]]:
+def git_apart() -> Iterator[list[float]]:
     """Sum the time of every call that goes to git, nested calls once."""
     from autoscirub.store import session as session_room
     from autoscirub.store.history import History

@@ -77,6 +77,11 @@ def repeated_ids(ids: Iterable[str], at: tuple[str, str], within: Path = ()) -> 
 
 def nonfinite_faults(value: Any, path: Path = ()) -> Iterator[Fault]:
     """A fault for each NaN or infinity in a model, unknown fields included: strict JSON has no such number."""
+    if not path and isinstance(value, BaseModel):
+        # Written out in one go, such a number would show as a token; only then is it looked for, field by field.
+        text = value.model_dump_json(warnings=False)
+        if "NaN" not in text and "Infinity" not in text:
+            return
     if isinstance(value, float):
         if not math.isfinite(value):
             yield Fault(

@@ -21,7 +21,7 @@ LIST = 8
 
 def short(value: str, most: int = TEXT) -> str:
     """A text of the record on one bounded line, with nothing that a terminal would obey."""
-    value = plain(value[: 4 * most])
+    value = plain(value[: 2 * most])
     return value if len(value) <= most else f"{value[: most - 1]}…"
 
 

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from autoscirub.checks import RUBRIC_LIMIT, RUBRIC_NAME, load_rubric, read_rubric, read_short, rubric_changes
+from autoscirub.checks import (
+    RUBRIC_LIMIT,
+    RUBRIC_NAME,
+    RubricChanges,
+    load_rubric,
+    read_rubric,
+    read_short,
+    rubric_changes,
+)
 from autoscirub.errors import CheckError, TamperedError
 from autoscirub.models import RubricLock, SettingsLock, strict_json
 from autoscirub.store import Project, sha256_bytes
 
 if TYPE_CHECKING:
-    from autoscirub.checks import Rubric, RubricChanges
+    from autoscirub.checks import Rubric
     from autoscirub.models import ExecutableRubric
     from autoscirub.store import Session
 
@@ -45,10 +54,21 @@ def lock_rubric(rubric: Rubric, *, at: str) -> RubricLock:
     )
 
 
+@lru_cache(maxsize=4)
+def _rubric(data: bytes, name: str) -> Rubric:
+    # Looked at before and after each verification. What comes back is shared, so nobody changes it.
+    return read_rubric(data, name)
+
+
+@lru_cache(maxsize=4)
+def _short(data: bytes, name: str) -> Rubric:
+    return read_short(data, name)
+
+
 def kept_rubric(session: Session) -> ExecutableRubric | None:
     """The rubric as it was locked, from the history."""
     data = session.kept(RUBRIC_KEPT)
-    return read_rubric(data, "the locked rubric").model if data is not None else None
+    return _rubric(data, "the locked rubric").model if data is not None else None
 
 
 def require_rubric(project: Project, session: Session) -> tuple[Rubric, RubricChanges]:
@@ -73,7 +93,11 @@ def require_rubric(project: Project, session: Session) -> tuple[Rubric, RubricCh
             f"history: the rubric frozen at {lock.frozen_at} is not in it; restore history.bundle"
         )
     rubric = load_source(project, session, lock)
-    changes = rubric_changes(locked, rubric.model)
+    as_locked = (rubric.source_sha256, rubric.model.scope_changes) == (
+        lock.source_sha256,
+        locked.scope_changes,
+    )
+    changes = RubricChanges() if as_locked else rubric_changes(locked, rubric.model)
     if changes.needs_scope:
         raise TamperedError(
             f"{rubric.source}: {_said(changes)} since it was frozen at {lock.frozen_at}; {_MOVE}"
@@ -103,8 +127,8 @@ def load_source(project: Project, session: Session, lock: RubricLock) -> Rubric:
             f"{lock.source}: is gone, but the rubric frozen at {lock.frozen_at} is recorded; {_MOVE}"
         )
     if not lock.source.endswith(".toml"):
-        return read_rubric(data, lock.source)
-    short = read_short(data, lock.source)
+        return _rubric(data, lock.source)
+    short = _short(data, lock.source)
     model = short.model.model_copy(update={"scope_changes": session.manifest.scope_changes_of_rubric()})
     return replace(short, model=model, executable=strict_json(model).encode())
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from autoscirub.errors import AutoscirubError
+from autoscirub.errors import AutoscirubError, CorruptError
 from autoscirub.models import ChangeSummary, RevisionPlan, StateModel, VerificationReport
 from autoscirub.store import decode
 
@@ -96,7 +97,7 @@ def _read(session: Session, name: str, *, lost: bool) -> Round:
             if data is None:
                 continue
             there = True
-            value = decode(data, model, path)
+            value = _decoded(data, model, path)
         except AutoscirubError as error:
             problems.append(str(error).splitlines()[0])
             continue
@@ -181,4 +182,17 @@ def _same_basis(one: VerificationReport, other: VerificationReport) -> bool:
 def kept_model(session: Session, name: str, model: type[Model]) -> Model | None:
     """A state file as the history has it; None when it has none."""
     data = session.kept(f"state/{name}")
-    return decode(data, model, name) if data is not None else None
+    return _decoded(data, model, name) if data is not None else None
+
+
+def _decoded(data: bytes, model: type[Model], name: str) -> Model:
+    try:
+        return _decoded_once(data, model)
+    except CorruptError:
+        return decode(data, model, name)  # the same error, under the file's own name
+
+
+@lru_cache(maxsize=16)
+def _decoded_once(data: bytes, model: type[Model]) -> Model:
+    # A step looks at the same few files several times. What comes back is shared, so nobody changes it.
+    return decode(data, model, model.file_name)
