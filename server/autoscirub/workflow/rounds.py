@@ -187,9 +187,10 @@ def kept_model(session: Session, name: str, model: type[Model]) -> Model | None:
 
 def _decoded(data: bytes, model: type[Model], name: str) -> Model:
     try:
-        return _decoded_once(data, model)
+        value: Model = _decoded_once(data, model)
     except CorruptError:
         return decode(data, model, name)  # the same error, under the file's own name
+    return value
 
 
 @lru_cache(maxsize=16)
