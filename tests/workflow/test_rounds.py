@@ -306,3 +306,17 @@ def test_a_file_too_large_to_keep_that_a_cut_off_revision_changed_is_named_and_a
     with pytest.raises(StateError, match=r"results/results\.json.*--as-is"):
         run_rounds(ruled, revise=reviser())
     assert run_rounds(ruled, revise=reviser(), as_is=True).ended is not None
+
+
+def test_requirements_alone_are_enough(slope_project, write_results) -> None:
+    from autoscirub.workflow import freeze
+
+    (slope_project / "prereg.toml").unlink()
+    text = '[[criteria]]\nid = "C1"\nrequirement = "r"\njudge = "never"\n[[criteria.checks]]\nid = "c"\nkind = "expr"\nexpr = "results.slope > -9"\n'
+    (slope_project / "rubric.toml").write_text(text)
+    freeze(slope_project)
+    write_results(slope_project, slope=0.51)
+    for checked in (check(slope_project), check(slope_project, read_only=True)):
+        assert [decision.subject for decision in checked.decisions] == ["C1"]
+        assert checked.report.all_satisfied
+    assert checked.verification is None

@@ -10,7 +10,7 @@ from autoscirub.cli import output
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from autoscirub.models import Decision
+    from autoscirub.models import Decision, VerificationReport
     from autoscirub.workflow import Checked, Ran
 
 __all__ = ["CHECK_STATUS", "shown_check", "shown_run", "worst_of"]
@@ -43,8 +43,20 @@ def shown_check(checked: Checked, stream: TextIO, *, short: bool = False) -> str
     if short:
         parts = [line for part in parts for line in part.splitlines() if not line.startswith(" ")]
     parts.append(render_ending(checked.ended, outcome, stream))
+    if checked.report is not None and checked.ended is None:
+        parts.append(_not_done(checked.report))
     parts += [f"note: {problem}" for entry in checked.rounds for problem in entry.problems]
     return "\n".join(part for part in parts if part)
+
+
+def _not_done(report: VerificationReport) -> str:
+    statuses = [result.status for result in report.criteria]
+    words = (
+        (statuses.count("not_satisfied"), "not satisfied"),
+        (statuses.count("cannot_assess"), "could not be told"),
+    )
+    counted = ", ".join(f"{count} {word}" for count, word in words if count)
+    return f"not done: {counted}; next: autoscirub round"
 
 
 def shown_run(ran: Ran, *, as_json: bool, accept_scope: bool, only_end: bool = False) -> int:

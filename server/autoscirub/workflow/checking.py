@@ -138,7 +138,10 @@ def _look(
         verified = verify_predictions(opened, session, progress=progress)
         checked.verification = verified.verification
         checked.decisions += verified.verification.decisions
-    else:
+    elif (
+        session.recorded_locks.rubric is None
+        or opened.read(PREDICTIONS_NAME, limit=PREDICTIONS_LIMIT) is not None
+    ):
         checked.decisions.append(_not_frozen(opened))
     if session.recorded_locks.rubric is not None:
         step = RoundVerification(opened, session, Revision(), now())
