@@ -129,6 +129,7 @@ class Session:
         at: str,
         facts: Mapping[str, Any],
         judged: Iterable[str] = (),
+        reached_on: Mapping[str, str] | None = None,
         state: Mapping[str, bytes | None] | None = None,
         locked: Mapping[str, bytes | None] | None = None,
         before: Mapping[str, Path] | None = None,
@@ -138,7 +139,8 @@ class Session:
         `state`: state files by name, None to remove; the manifest is added. `locked`: what decides, as it is
         locked; `.prereg.lock` among it is written into the project. `judged`: paths from the project root that
         the step was decided on; those over the bounds of `[audit]` are listed with their digest and not kept.
-        `before`: files to be able to put back.
+        `reached_on`: the digests that the answers were reached on; a file that is another by now voids them, and
+        StateError is raised before anything is written. `before`: files to be able to put back.
         """
         if self.history is None:
             raise StateError("a session that only reads cannot record")
@@ -148,6 +150,7 @@ class Session:
         files[STATE + _MANIFEST] = strict_json(self.manifest).encode("utf-8")
         kept: dict[str, bytes | Path] = {name: data for name, data in files.items() if data is not None}
         listed = self._keep(judged, kept)
+        _refuse_moved(listed, reached_on or {})
         kept |= {f"before/{name}": path for name, path in (before or {}).items()}
         drop = [*_PASSING, *(name for name, data in files.items() if data is None)]
         self._set_aside(files)
@@ -188,10 +191,11 @@ class Session:
         listed: list[dict[str, Any]] = []
         for path in sorted(set(judged)):
             target = self.project.root / path
-            if target.is_symlink() or not target.is_file() or path_problem(f"project/{path}"):
+            if not target.is_file():
                 continue
             size = target.stat().st_size
-            if size > min(bounds.keep_file, left):
+            nameable = not target.is_symlink() and path_problem(f"project/{path}") is None
+            if not nameable or size > min(bounds.keep_file, left):
                 listed.append({"path": path, "sha256": sha256_file(target), "size": size, "kept": False})
                 continue
             # Read once, so that what is kept and what is listed are the same bytes.
@@ -200,6 +204,16 @@ class Session:
             listed.append({"path": path, "sha256": sha256_bytes(data), "size": len(data), "kept": True})
             left -= len(data)
         return listed
+
+
+def _refuse_moved(listed: list[dict[str, Any]], reached_on: Mapping[str, str]) -> None:
+    now_there = {entry["path"]: entry["sha256"] for entry in listed}
+    moved = sorted(path for path, digest in reached_on.items() if now_there.get(path) != digest)
+    if moved:
+        raise StateError(
+            f"{', '.join(moved[:5])}: changed while it was being verified, so the answers are void and nothing was "
+            "recorded; wait until whatever writes it is done, and run this again"
+        )
 
 
 def _recorded(history: History | None) -> RunManifest | None:

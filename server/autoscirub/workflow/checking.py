@@ -8,7 +8,6 @@ from autoscirub.checks import (
     LOCK_NAME,
     PREDICTIONS_LIMIT,
     PREDICTIONS_NAME,
-    find_results,
     lint_predictions,
     load_rubric,
 )
@@ -27,7 +26,7 @@ from autoscirub.workflow.round_verification import Checked, Revision, RoundVerif
 from autoscirub.workflow.rounds import (
     kept_model,
 )
-from autoscirub.workflow.verifying import verify_predictions
+from autoscirub.workflow.verifying import reached_on, verify_predictions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -87,14 +86,16 @@ def check_step(
         facts["outcome"] = verified.verification.outcome.value
     elif opened.read(PREDICTIONS_NAME, limit=PREDICTIONS_LIMIT) is not None:
         checked.decisions.append(_not_frozen(opened))
-    judged = _judged_by_predictions(opened, checked.verification)
+    reached = reached_on(opened, checked.verification) if checked.verification else {}
     locked: dict[str, bytes | None] = {}
     if session.recorded_locks.rubric is not None:
         step = RoundVerification(opened, session, revision or Revision(), at, max_rounds)
         step.verify(fresh=fresh, progress=progress)
         step.fill(checked, state, locked, facts)
-        judged += step.judged
-    session.record("check", at=at, facts=facts, judged=judged, state=state, locked=locked)
+        reached |= step.reached_on
+    session.record(
+        "check", at=at, facts=facts, judged=reached, reached_on=reached, state=state, locked=locked
+    )
     return checked
 
 
@@ -120,13 +121,6 @@ def _predictions_claimed(opened: Project, session: Session) -> bool:
     # A lock without a record is a claim to be refused with its reason, not something never set up.
     recorded = session.recorded_locks.predictions is not None
     return recorded or session.found_locks.predictions is not None or (opened.root / LOCK_NAME).exists()
-
-
-def _judged_by_predictions(opened: Project, verification: Verification | None) -> list[str]:
-    if verification is None:
-        return []
-    results = [find_results(opened.root, opened.config.results)] if verification.digests.results else []
-    return [PREDICTIONS_NAME, *verification.digests.artifacts, *results]
 
 
 def _look(

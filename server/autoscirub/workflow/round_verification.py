@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from autoscirub.checks import (
     RUBRIC_NAME,
     Kept,
-    find_results,
+    Results,
     gather,
     report_of,
     verify_criteria,
@@ -46,9 +46,9 @@ from autoscirub.workflow.rounds import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from autoscirub.checks import CriteriaVerification, Inputs
+    from autoscirub.checks import CriteriaVerification
 
-__all__ = ["EVENTS", "Checked", "Revision", "RoundVerification", "event_lines", "judged_files"]
+__all__ = ["EVENTS", "Checked", "Revision", "RoundVerification", "event_lines"]
 
 EVENTS = f"{FOLDER}/events.jsonl"
 
@@ -252,17 +252,20 @@ class RoundVerification:
         return frozenset(said)
 
     @property
-    def judged(self) -> list[str]:
-        """The project's files that the criteria were decided on."""
-        return judged_files(self.opened, self.inputs)
-
-
-def judged_files(opened: Project, inputs: Inputs) -> list[str]:
-    """Results, report and artifacts that criteria were decided on, as far as they are there."""
-    found = [decision.subject for decision in inputs.artifacts.values() if isinstance(decision, Decision)]
-    if inputs.report is not None and inputs.report.path:
-        found.append(inputs.report.path)
-    return [*found, find_results(opened.root, opened.config.results)]
+    def reached_on(self) -> dict[str, str]:
+        """The files that the criteria were decided on, with their digests."""
+        inputs = self.inputs
+        found: dict[str, str] = {}
+        if isinstance(inputs.results, Results):
+            found[inputs.results.path] = inputs.results.sha256
+        for decision in inputs.artifacts.values():
+            if isinstance(decision, Decision):
+                found |= {
+                    entry.path: entry.sha256 for entry in decision.evidence if entry.path and entry.sha256
+                }
+        if inputs.report is not None and inputs.report.path and inputs.report.sha256:
+            found[inputs.report.path] = inputs.report.sha256
+        return found
 
 
 def event_lines(session: Session, events: Sequence[Event]) -> bytes:

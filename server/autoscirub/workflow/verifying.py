@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from autoscirub.store import Session
 
-__all__ = ["Verified", "verify", "verify_predictions"]
+__all__ = ["Verified", "reached_on", "verify", "verify_predictions"]
 
 NOT_JUDGED = "not judged"
 NOT_RERUN = "not rerun"
@@ -105,11 +105,16 @@ def record_verification(opened: Project, session: Session, verification: Verific
         "headline": verification.headline,
         "digests": verification.digests.model_dump(mode="json"),
     }
-    judged = [PREDICTIONS_NAME, *verification.digests.artifacts]
-    if verification.digests.results:
-        judged.append(find_results(opened.root, opened.config.results))
     state = {Verification.file_name: strict_json(verification).encode("utf-8")}
-    session.record("verify", at=verification.at, facts=facts, judged=judged, state=state)
+    reached = reached_on(opened, verification)
+    session.record("verify", at=verification.at, facts=facts, judged=reached, reached_on=reached, state=state)
+
+
+def reached_on(opened: Project, verification: Verification) -> dict[str, str]:
+    """The files that an outcome was reached on, with their digests."""
+    digests = verification.digests
+    results = {find_results(opened.root, opened.config.results): digests.results} if digests.results else {}
+    return {PREDICTIONS_NAME: digests.prereg, **results, **digests.artifacts}
 
 
 def _require_frozen(opened: Project, session: Session) -> tuple[PredictionsLock, bytes]:
