@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 WIDTH = "100"
@@ -33,15 +34,23 @@ def main() -> int:
 
 def cli_reference() -> str:
     """Each command's `--help`, as a plain terminal shows it."""
+    import typer.main
+
     from autoscirub.cli.app import app
 
-    names = [
-        command.name or command.callback.__name__ for command in app.registered_commands if command.callback
-    ]
+    names: list[str] = []
+
+    def add(name: str, command: Any) -> None:
+        if name:
+            names.append(name)
+        for inner, below in getattr(command, "commands", {}).items():
+            add(f"{name} {inner}".strip(), below)
+
+    add("", typer.main.get_command(app))
     parts = ["# Command line\n\nMade from the commands' own `--help` by `make docs`; do not edit.\n"]
     parts.append("What each exit status means is in [exit-status.md](exit-status.md).\n")
     parts.append(f"```text\n{_help()}\n```\n")
-    parts += [f"## autoscirub {name}\n\n```text\n{_help(name)}\n```\n" for name in names]
+    parts += [f"## autoscirub {name}\n\n```text\n{_help(*name.split())}\n```\n" for name in names]
     return "\n".join(parts)
 
 

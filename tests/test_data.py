@@ -82,10 +82,10 @@ def keys_of(model: type[BaseModel], table: dict[str, Any]) -> set[str]:
     missing = set(model.model_fields) - set(table)
     for name, value in table.items():
         if isinstance(value, dict):
-            inner = {"run": "RunConfig", "audit": "AuditConfig", "limits": "LimitsConfig"}[name]
             from autoscirub.models import config
 
-            missing |= {f"{name}.{key}" for key in keys_of(getattr(config, inner), value)}
+            inner = getattr(config, f"{name.capitalize()}Config")
+            missing |= {f"{name}.{key}" for key in keys_of(inner, value)}
     return missing
 
 
@@ -94,6 +94,9 @@ def test_the_configuration_template_explains_every_key_with_its_default() -> Non
     assert keys_of(ProjectConfig, table) == set()
     loaded, default = ProjectConfig.model_validate(table), ProjectConfig()
     assert (loaded.audit, loaded.limits) == (default.audit, default.limits)
+    assert loaded.judge.model_copy(update={"model": None}) == default.judge
+    assert loaded.rounds.model_copy(update={"seconds": None, "revise": None}) == default.rounds
+    assert loaded.rubric == "rubric.toml"
     assert loaded.run is not None
     assert loaded.run.seconds == 600
     assert loaded.state_dir == ".autoscirub"

@@ -6,26 +6,46 @@ import ast
 import json
 import re
 import shutil
+import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import pytest
 import typer.main
 
 import autoscirub
 from autoscirub import errors
-from autoscirub.checks import check_expr, compile_expr
+from autoscirub.checks import (
+    check_expr,
+    compile_expr,
+    lint_rubric,
+    read_rubric,
+    read_short,
+    rubric,
+    rubric_lint,
+)
 from autoscirub.checks.artifacts import finding, images, paths
 from autoscirub.checks.artifacts.formats import FORMATS
+from autoscirub.checks.criteria import CRITERION_WORDS
 from autoscirub.checks.expressions import limits, tree
 from autoscirub.checks.expressions.grammar import HELPER_ARGUMENTS
 from autoscirub.checks.outcome import OUTCOME_ANSWERS
 from autoscirub.cli.app import app
 from autoscirub.errors import ExpressionRefused
-from autoscirub.models import ProjectConfig
+from autoscirub.models import (
+    SIGNS,
+    Criterion,
+    CriterionStatus,
+    LoopEnding,
+    Priority,
+    ProjectConfig,
+    RubricCheck,
+)
 from autoscirub.models.config import RunConfig
 from autoscirub.store import strictjson
+from autoscirub.workflow.auditing_findings import GROUPS
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -43,11 +63,12 @@ def name_of(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
-def table(page: str, heading: str) -> list[list[str]]:
-    """The cells of the first table under a heading, without its header."""
+def table(page: str, heading: str, *, every: bool = False) -> list[list[str]]:
+    """The cells of the first table under a heading, without its header; or of `every` table there."""
     section = re.split(r"^#+ ", text_of(DOCS / page).split(f"# {heading}\n", 1)[1], flags=re.MULTILINE)[0]
-    rows = [line for line in section.splitlines() if line.startswith("|")]
-    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", row.strip("|"))] for row in rows[2:]]
+    tables = re.findall(r"^\|.*\n\|[-|]+\|\n((?:\|.*\n?)+)", section, flags=re.MULTILINE)
+    rows = [row for found in (tables if every else tables[:1]) for row in found.splitlines()]
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", row.strip("|"))] for row in rows]
 
 
 def code(cell: str) -> list[str]:
@@ -93,14 +114,25 @@ CALL = re.compile(r"(?:^|\$ |`|: |&& |; |-m )autoscirub +([a-z][\w-]*|--?[a-z][\
 
 
 def options() -> dict[str, set[str]]:
-    group = typer.main.get_command(app)
-    found = {"": {opt for param in group.params for opt in param.opts}}
-    for name, command in group.commands.items():  # type: ignore[attr-defined]
-        found[name] = {opt for param in command.params for opt in param.opts}
-    return {name: {*opts, "--help", "-h"} for name, opts in found.items()}
+    found: dict[str, set[str]] = {}
+
+    def add(name: str, command: typer.main.TyperCommand) -> None:
+        found[name] = {*(opt for param in command.params for opt in param.opts), "--help", "-h"}
+        for inner, below in getattr(command, "commands", {}).items():
+            add(f"{name} {inner}".strip(), below)
+
+    add("", typer.main.get_command(app))  # type: ignore[arg-type]
+    return found
 
 
 OPTIONS = options()
+
+
+def longest(text: str) -> str:
+    """The command that a span begins with: `audit verify` where there is one, else its first word."""
+    words = text.split()
+    both = " ".join(words[:2])
+    return both if both in OPTIONS else words[0]
 
 
 def calls(text: str) -> Iterator[Command]:
@@ -108,9 +140,11 @@ def calls(text: str) -> Iterator[Command]:
     spans = re.findall(r"`([^`\n]+)`", FENCE.sub("", text))
     shown = "\n".join([*(block for _, block in FENCE.findall(text)), *spans])
     for name, rest in CALL.findall(shown):
-        yield Command("", name) if name.startswith("-") else Command(name, rest)
+        whole = longest(name + rest)
+        yield Command("", name) if name.startswith("-") else Command(whole, f"{name}{rest}"[len(whole) :])
     for span in spans:
-        name, _, rest = span.partition(" ")
+        name = longest(span) if span.strip() else ""
+        rest = span[len(name) :].strip()
         if name in OPTIONS and rest.startswith("-"):
             yield Command(name, rest)
 
@@ -134,11 +168,12 @@ def test_a_command_that_is_not_built_would_be_found() -> None:
 
 
 def test_the_readme_and_the_exit_statuses_list_every_command_and_no_other() -> None:
-    commands = {name for name in OPTIONS if name}
-    listed = {span.split()[0] for row in table("exit-status.md", "Exit status") for span in code(row[0])}
-    assert listed == commands
+    listed = {longest(span) for row in table("exit-status.md", "Exit status") for span in code(row[0])}
+    assert listed == {name for name in OPTIONS if name}
     rows = re.findall(r"^\| (`.+?) \|", text_of(ROOT / "README.md").split("## The commands")[1], re.MULTILINE)
-    assert {name for row in rows for name in code(row)} == commands
+    assert {name for row in rows for name in code(row)} == {
+        name for name in OPTIONS if name and " " not in name
+    }
 
 
 # Configuration and environment
@@ -153,13 +188,19 @@ def test_the_configuration_page_has_every_key_with_its_default() -> None:
             expected[key] = "not set"
             continue
         for inner, part in model.model_fields.items():
-            default = (
-                "needed in" if part.is_required() else json.dumps(part.get_default(call_default_factory=True))
-            )
-            expected[f"{key}.{inner}"] = default
+            if part.is_required():
+                expected[f"{key}.{inner}"] = "needed in"
+                continue
+            default = part.get_default(call_default_factory=True)
+            expected[f"{key}.{inner}"] = "not set" if default is None else json.dumps(default)
     found = {code(row[0])[0]: row[1] for row in table("configuration.md", "Keys")}
     assert found.keys() == expected.keys()
     assert {key: value for key, value in found.items() if expected[key] not in value} == {}
+
+
+def test_the_configuration_page_names_every_setting_that_decides() -> None:
+    section = text_of(DOCS / "configuration.md").split("## Settings that decide\n")[1].split("\n## ")[0]
+    assert set(code(section)) - {"freeze"} == set(ProjectConfig().deciding())
 
 
 def test_every_variable_of_ours_is_on_the_configuration_page_and_no_page_names_another() -> None:
@@ -226,7 +267,7 @@ def test_the_formats_are_those_that_are_opened() -> None:
 
 
 def test_the_outcomes_in_the_readme_have_the_command_line_s_exit_statuses() -> None:
-    from autoscirub.cli.app import OUTCOME_STATUS
+    from autoscirub.cli.predictions import OUTCOME_STATUS
 
     rows = re.findall(r"^\| (\w+) \| .+ \| (\d) \|$", text_of(ROOT / "README.md"), re.MULTILINE)
     assert {word: int(status) for word, status in rows} == OUTCOME_STATUS
@@ -251,19 +292,142 @@ MESSAGES = [
 ]
 # What the message says of the example at hand, which the code fills in.
 EXAMPLE = re.compile(
-    r"…|^(prereg\.toml|\.prereg\.lock|run_manifest\.json|results/results\.json): |\b8\b"
-    r"|a Git LFS pointer|git lfs pull|recorded here"
+    r"…|^(?:prereg\.toml|\.prereg\.lock|run_manifest\.json|results/results\.json"
+    r"|rubric\.toml|executable_rubric\.json|autoscirub\.toml|round-\d+): |\b8\b"
+    r"|a Git LFS pointer|git lfs pull|recorded here|(?<=nothing new to lock): |(?<=judge is set up); "
 )
 
 
-@pytest.mark.parametrize("message", MESSAGES)
-def test_a_message_in_the_troubleshooting_page_is_one_of_the_package_s(message, known) -> None:
+def unknown_pieces(message: str, known: list[str]) -> list[str]:
+    """The pieces of a message that no text of the package holds."""
     pieces = [piece.strip(" :;.,()'\"") for piece in EXAMPLE.split(message) if piece]
     telling = [
         piece for piece in pieces if len(piece) > 3 and not piece.endswith((".toml", ".lock", ".json"))
     ]
     assert telling
-    assert [piece for piece in telling if not any(piece in text for text in known)] == []
+    return [piece for piece in telling if not any(piece in text for text in known)]
+
+
+@pytest.mark.parametrize("message", MESSAGES)
+def test_a_message_in_the_troubleshooting_page_is_one_of_the_package_s(message, known) -> None:
+    assert unknown_pieces(message, known) == []
+
+
+SAID = [
+    span
+    for page, heading, cell in (
+        ("requirements.md", "What is refused", 1),
+        ("rounds.md", "Rounds that were not made here", 1),
+    )
+    for row in table(page, heading, every=True)
+    for span in code(row[cell])
+]
+
+
+@pytest.mark.parametrize("message", SAID)
+def test_a_message_in_a_table_is_one_of_the_package_s(message, known) -> None:
+    # "field required" is the validator's own.
+    assert message == "field required" or unknown_pieces(message, known) == []
+
+
+# Requirements
+
+
+def blocks(page: str, language: str) -> list[str]:
+    return [block for name, block in FENCE.findall(text_of(DOCS / page)) if name == language]
+
+
+SHORT = read_short(blocks("requirements.md", "toml")[0].encode(), "rubric.toml")
+
+
+def test_the_rubric_of_the_page_has_no_fault_and_warns_of_what_must_be_read_alone() -> None:
+    lint = lint_rubric(SHORT, judged=False)
+    assert lint.faults == []
+    assert len(lint.warnings) == 1
+    assert 'criterion "limits"' in lint.warnings[0]
+
+
+def test_the_published_form_of_the_page_says_the_same_as_the_short_one() -> None:
+    published = read_rubric(blocks("requirements.md", "json")[0].encode(), "executable_rubric.json")
+    assert published.model.goals == SHORT.model.goals
+    assert published.model.criteria == [SHORT.criterion("interval")]
+
+
+def test_the_fields_of_a_criterion_are_all_there_with_the_words_of_the_short_form() -> None:
+    rows = [[code(cell)[0] for cell in row[:2]] for row in table("requirements.md", "Fields of a criterion")]
+    assert {published for _, published in rows} == set(Criterion.model_fields)
+    assert {short: name for short, name in rows if short != name} == rubric.SHORT_WORDS["criteria"]
+    told = text_of(DOCS / "requirements.md")
+    assert all(f"`{priority}`" in told for priority in get_args(Priority))
+
+
+def test_the_kinds_of_checks_are_all_there_and_those_that_are_decided() -> None:
+    rows = {code(row[0])[0]: row[3] for row in table("requirements.md", "Checks")}
+    union = get_args(RubricCheck)[0]
+    assert list(rows) == [get_args(kind.model_fields["kind"].annotation)[0] for kind in get_args(union)]
+    assert [kind for kind, decided in rows.items() if decided == "yes"] == list(rubric_lint.DECIDED_KINDS)
+
+
+def test_the_statuses_are_the_code_s_with_their_signs() -> None:
+    rows = {code(row[0])[0]: row for row in table("requirements.md", "The four statuses")}
+    assert rows.keys() == set(get_args(CriterionStatus)) == CRITERION_WORDS.keys()
+    for status, (answer, _) in CRITERION_WORDS.items():
+        assert rows[status][3] == SIGNS[answer][0]
+        assert rows[status][1] == ("yes" if status == "satisfied" else "no")
+
+
+def test_the_limits_of_a_rubric_are_the_code_s_own() -> None:
+    limits_of = {
+        "bytes of a rubric": rubric.RUBRIC_LIMIT,
+        "values in it": rubric.RUBRIC_VALUES,
+        "goals": rubric.RUBRIC_GOALS,
+    }
+    rows = table("requirements.md", "What is refused", every=True)
+    assert {row[0]: int(row[1].replace(",", "")) for row in rows if row[0] in limits_of} == limits_of
+
+
+# Rounds and the audit
+
+
+def test_the_endings_are_the_code_s() -> None:
+    assert {code(row[0])[0] for row in table("rounds.md", "How it ends")} == set(get_args(LoopEnding))
+
+
+def test_the_reviser_of_the_page_makes_the_figure_and_says_what_it_cannot_do(tmp_path) -> None:
+    from autoscirub.workflow import freeze, run_rounds
+
+    project, results = (
+        tmp_path / "project",
+        {"n": 40, "slope": 0.5, "low": 0.4, "high": 0.6, "resamples": 999},
+    )
+    project.mkdir()
+    (project / "rubric.toml").write_text(blocks("requirements.md", "toml")[0], "utf-8")
+    (project / "revise.py").write_text(blocks("rounds.md", "python")[0], "utf-8")
+    drawing = '<svg xmlns="http://www.w3.org/2000/svg"><rect width="1" height="1"/></svg>'
+    (project / "draw.py").write_text(f"open('fit.svg', 'w').write({drawing!r})", "utf-8")
+    freeze(project)
+    (project / "results.json").write_text(json.dumps(results), "utf-8")
+    ran = run_rounds(project, revise=[sys.executable, "revise.py"])
+    assert ran.ended is not None
+    assert ran.checked is not None
+    assert ran.checked.report is not None
+    assert (ran.ended.state, ran.ended.round) == ("infeasible", 2)
+    assert {result.criterion_id: result.status for result in ran.checked.report.criteria} == {
+        "samples": "satisfied",
+        "interval": "satisfied",
+        "figure": "satisfied",
+        "limits": "cannot_assess",
+    }
+
+
+def test_the_groups_of_the_audit_are_the_code_s_with_their_questions() -> None:
+    rows = {code(row[0])[0]: row[1] for row in table("audit.md", "Does it hold together?")}
+    assert rows == {group: question for group, (question, _) in GROUPS.items()}
+
+
+def test_the_configuration_that_a_page_shows_is_one() -> None:
+    for block in blocks("configuration.md", "toml"):
+        ProjectConfig.model_validate(tomllib.loads(block))
 
 
 # Python
