@@ -310,8 +310,11 @@ def test_answers_on_files_that_were_too_large_to_keep_cannot_be_checked_and_are_
     found = verify_record(slope_project)
     assert found.ok
     said = dict(unknown(slope_project))
-    assert "covered: cannot be checked here: results/results.json was too large to be kept" in said["answers"]
-    assert "slope: results/results.json was too large to be kept" in said["predictions"]
+    assert (
+        "covered: cannot be checked here: results/results.json was not kept (too large, or a link)"
+        in said["answers"]
+    )
+    assert "slope: results/results.json was not kept (too large, or a link)" in said["predictions"]
     [answers] = [decision for decision in found.decisions if decision.subject == "answers"]
     assert answers.answer is Answer.COULD_NOT_BE_TOLD
 
@@ -323,7 +326,7 @@ def test_an_artifact_reached_through_a_link_cannot_be_checked_and_is_no_fault(tw
     plan_round(project=two_rounds)
     assert check(two_rounds).report.all_satisfied
     assert faults(two_rounds) == []
-    assert any("out/table.csv was there, and is not listed" in said for _, said in unknown(two_rounds))
+    assert any("out/table.csv was not kept (too large, or a link)" in said for _, said in unknown(two_rounds))
 
 
 def test_results_that_an_earlier_step_was_decided_on_are_remembered_at_the_freeze(

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
         Criterion,
         CriterionResult,
         Decision,
-        Evidence,
         ExecutableRubric,
         RunManifest,
         VerificationReport,
@@ -175,35 +174,19 @@ def _out_of_reach(
     if result.status == "error":
         return "it was an error"
     if any(check.kind == "expr" for check in criterion.checks) and _not_kept(results, step, workspace):
-        return f"{results} was too large to be kept"
+        return f"{results} was not kept"
+    untold = any(part.answer is Answer.COULD_NOT_BE_TOLD for part in decision.parts)
     for path, _ in _artifacts(criterion):
-        seen = [entry for part in decision.parts for entry in part.evidence if entry.path == path]
-        untold = any(
-            part.answer is Answer.COULD_NOT_BE_TOLD
-            for part in decision.parts
-            if part.subject == path or _of(part, path)
-        )
-        if why := _artifact_out_of_reach(path, seen, untold, step, workspace):
+        if why := _artifact_out_of_reach(path, untold, step, workspace):
             return why
     return None
 
 
-def _of(part: Decision, path: str) -> bool:
-    return any(entry.path == path for entry in part.evidence)
-
-
-def _artifact_out_of_reach(
-    path: str, seen: list[Evidence], untold: bool, step: Step, workspace: Workspace
-) -> str | None:
-    if workspace.has(path):
-        return None
+def _artifact_out_of_reach(path: str, untold: bool, step: Step, workspace: Workspace) -> str | None:
     if _not_kept(path, step, workspace):
-        return f"{path} was too large to be kept"
-    if untold:
-        return f"{path} could not be opened then"
-    if any(entry.sha256 for entry in seen):
-        return f"{path} was there, and is not listed (a link, or a name that the history cannot keep)"
-    return None
+        return f"{path} was not kept"
+    # A path that leads out of the project, or to what is no file, could not be told, and is not listed.
+    return f"{path} could not be opened then" if untold and not workspace.has(path) else None
 
 
 def _not_kept(path: str, step: Step, workspace: Workspace) -> bool:
@@ -257,8 +240,8 @@ def outcome_again(
 
 def _check_out_of_reach(was: CheckResult, path: str, step: Step, workspace: Workspace) -> str | None:
     if was.kind == "expr":
-        return f"{path} was too large to be kept" if _not_kept(path, step, workspace) else None
-    return _artifact_out_of_reach(path, was.evidence, was.passed is None, step, workspace)
+        return f"{path} was not kept" if _not_kept(path, step, workspace) else None
+    return _artifact_out_of_reach(path, was.passed is None, step, workspace)
 
 
 def _outcome_faults(step: Step, manifest: RunManifest, verification: Verification) -> Iterator[str]:
