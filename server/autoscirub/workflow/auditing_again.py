@@ -174,7 +174,7 @@ def _out_of_reach(
     if result.status == "error":
         return "it was an error"
     if any(check.kind == "expr" for check in criterion.checks) and _not_kept(results, step, workspace):
-        return f"{results} was not kept"
+        return f"{results} was not kept (too large, or a link)"
     untold = any(part.answer is Answer.COULD_NOT_BE_TOLD for part in decision.parts)
     for path, _ in _artifacts(criterion):
         if why := _artifact_out_of_reach(path, untold, step, workspace):
@@ -184,7 +184,7 @@ def _out_of_reach(
 
 def _artifact_out_of_reach(path: str, untold: bool, step: Step, workspace: Workspace) -> str | None:
     if _not_kept(path, step, workspace):
-        return f"{path} was not kept"
+        return f"{path} was not kept (too large, or a link)"
     # A path that leads out of the project, or to what is no file, could not be told, and is not listed.
     return f"{path} could not be opened then" if untold and not workspace.has(path) else None
 
@@ -240,7 +240,7 @@ def outcome_again(
 
 def _check_out_of_reach(was: CheckResult, path: str, step: Step, workspace: Workspace) -> str | None:
     if was.kind == "expr":
-        return f"{path} was not kept" if _not_kept(path, step, workspace) else None
+        return f"{path} was not kept (too large, or a link)" if _not_kept(path, step, workspace) else None
     return _artifact_out_of_reach(path, was.passed is None, step, workspace)
 
 

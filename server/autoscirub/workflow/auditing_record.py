@@ -21,7 +21,17 @@ if TYPE_CHECKING:
 
     from autoscirub.store import HistoryCommit, Project
 
-__all__ = ["MODEL_BYTES", "Listed", "Record", "Step", "placeless", "reading_record", "round_file", "text_of"]
+__all__ = [
+    "MODEL_BYTES",
+    "Listed",
+    "Record",
+    "Step",
+    "placeless",
+    "reading_record",
+    "round_file",
+    "shown",
+    "text_of",
+]
 
 Model = TypeVar("Model", bound=StateModel)
 
@@ -175,6 +185,12 @@ def placeless(record: Record, text: str) -> str:
 def round_file(number: int, part: str) -> str:
     """Where a step keeps a part of a round."""
     return f"state/{FOLDER}/{round_name(number)}/{part}"
+
+
+def shown(value: Any) -> str:
+    """A value of the facts in a message: bounded, since they may be a stranger's."""
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:199]}…"
 
 
 def text_of(value: Any) -> str:

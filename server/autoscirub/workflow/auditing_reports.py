@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from autoscirub.checks import CRITERION_WORDS
 from autoscirub.models import VerificationReport
-from autoscirub.workflow.auditing_record import round_file
+from autoscirub.workflow.auditing_record import round_file, shown
 from autoscirub.workflow.rounds import VERIFICATION
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _against_facts(report: VerificationReport, step: Step) -> Iterator[str]:
     }
     for name, value in expected.items():
         if facts.get(name) != value:
-            yield f"the step says {name} {facts.get(name)!r}, and its report {value!r}"
+            yield f"the step says {name} {shown(facts.get(name))}, and its report {shown(value)}"
 
 
 def _against_manifest(report: VerificationReport, step: Step, manifest: RunManifest | None) -> Iterator[str]:
@@ -114,7 +114,7 @@ def _against_manifest(report: VerificationReport, step: Step, manifest: RunManif
     locked = manifest.locks.settings.values if manifest and manifest.locks.settings else {}
     for key, value in locked.items():
         if isinstance(settings, dict) and settings.get(key) != value:
-            yield f"was reached with {key} {settings.get(key)!r}, and {value!r} is locked"
+            yield f"was reached with {key} {shown(settings.get(key))}, and {shown(value)} is locked"
 
 
 def _reused(report: VerificationReport, before: VerificationReport | None) -> Iterator[str]:

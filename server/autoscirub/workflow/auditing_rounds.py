@@ -12,7 +12,7 @@ from autoscirub.checks import CRITERION_WORDS
 from autoscirub.errors import StateError
 from autoscirub.models import ChangeSummary, Ended, RevisionPlan, VerificationReport
 from autoscirub.models.audit import Between, Cell, CriterionRow, Flip, RoundColumn
-from autoscirub.workflow.auditing_record import Record, placeless, round_file, text_of
+from autoscirub.workflow.auditing_record import Record, placeless, round_file, shown, text_of
 from autoscirub.workflow.rounds import PLAN, SUMMARY, VERIFICATION, read_rounds
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ def _since(earlier: Step | None, step: Step) -> list[str]:
     old, new = before.get("settings"), step.facts.get("settings")
     if isinstance(old, dict) and isinstance(new, dict):
         said += [
-            f"setting {key}: {old.get(key)!r} → {new.get(key)!r}"
+            f"setting {key}: {shown(old.get(key))} → {shown(new.get(key))}"
             for key in sorted({*old, *new})
             if old.get(key) != new.get(key)
         ]

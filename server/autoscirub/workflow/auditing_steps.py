@@ -10,6 +10,7 @@ from autoscirub.errors import HistoryError
 from autoscirub.models import ExecutableRubric, RunManifest, StateModel
 from autoscirub.workflow.auditing_again import answers_again, outcome_again
 from autoscirub.workflow.auditing_locks import verify_freeze, verify_locks, verify_records
+from autoscirub.workflow.auditing_record import shown
 from autoscirub.workflow.auditing_reports import verify_report
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ class _Walk:
             if step.said("outcome"):
                 outcome_again(self.record, step, manifest, self.workspace, self.found)
         if "round" in step.facts and step.round is None:
-            self.found.fault("rounds", step.name, f"says round {step.facts['round']!r}, which is none")
+            self.found.fault("rounds", step.name, f"says round {shown(step.facts['round'])}, which is none")
         elif step.event == "check" and step.round is not None:
             self._round(step, step.round, manifest, rubric)
         elif step.event == "check" and self.rubric is not None:
