@@ -1,5 +1,18 @@
-"""Floor 1: running what is not ours. For now as a plain process with a time limit; isolation comes with rerun."""
+"""Floor 1: running what is not ours, isolated as well as this machine can, and bounded."""
 
+from autoscirub.sandbox.isolation import ISOLATIONS, Isolated, Isolation, available, run_isolated
+from autoscirub.sandbox.limits import Limits
 from autoscirub.sandbox.process import Finished, run_program
+from autoscirub.sandbox.scratch import remove_tree
 
-__all__ = ["Finished", "run_program"]
+__all__ = [
+    "ISOLATIONS",
+    "Finished",
+    "Isolated",
+    "Isolation",
+    "Limits",
+    "available",
+    "remove_tree",
+    "run_isolated",
+    "run_program",
+]

@@ -1,0 +1,278 @@
+"""Running a program at the best isolation there is here, and saying which that was."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import deque
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+from typing import IO, TYPE_CHECKING, Literal
+
+from autoscirub.errors import SandboxError
+from autoscirub.sandbox.bubblewrap import (
+    HOME,
+    bubblewrap_command,
+    bubblewrap_problem,
+    fresh_user,
+    hand_over,
+)
+from autoscirub.sandbox.limits import Limits
+from autoscirub.sandbox.scratch import remove_tree
+from autoscirub.sandbox.watch import Usage, end_all, excess, usage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["ISOLATIONS", "Isolated", "Isolation", "available", "run_isolated"]
+
+Isolation = Literal["best", "bubblewrap", "process"]
+ISOLATIONS: tuple[Isolation, ...] = ("best", "bubblewrap", "process")
+
+_KEPT_BYTES = 64 * 1024
+_WATCH_SECONDS = 0.1
+_PATIENCE = 5.0
+_KEEPER = Path(__file__).with_name("keeper.py")
+
+_LIMITED = (
+    "wall clock",
+    "processor time of each process",
+    "memory",
+    "size of each file",
+    "bytes and files written in its folder (watched)",
+    "output",
+    "clean environment",
+    "no standard input",
+)
+
+
+@dataclass(frozen=True)
+class Isolated:
+    """How an isolated program ended."""
+
+    status: int
+    """Exit status; 128 + n when signal n ended it."""
+    output: str
+    """The end of what it said on both streams, at most 64 KB; what is no UTF-8 is replaced."""
+    ended: str | None
+    """Why it was ended from outside, such as "ran longer than 60 s"; None when it ended by itself."""
+    timed_out: bool
+    seconds: float
+    isolation: Literal["bubblewrap", "process"]
+    enforced: tuple[str, ...] = field(default=())
+    not_enforced: tuple[str, ...] = field(default=())
+    """What was not enforced here, each with the reason."""
+
+    @property
+    def said(self) -> str:
+        """The isolation in one line."""
+        return f"isolation: {self.isolation}" + "".join(f"; not enforced: {word}" for word in self.not_enforced)
+
+
+def available(isolation: Isolation = "best") -> tuple[Literal["bubblewrap", "process"], str | None]:
+    """What would be used here, and why it is no better. Raises SandboxError for a bubblewrap that is not there."""
+    if isolation == "process":
+        return "process", "bubblewrap was not asked for"
+    problem = bubblewrap_problem(Limits())
+    if problem is None:
+        return "bubblewrap", None
+    if isolation == "bubblewrap":
+        raise SandboxError(f"isolation bubblewrap: {problem}; install it, or ask for isolation best or process")
+    return "process", problem
+
+
+def run_isolated(
+    command: Sequence[str],
+    *,
+    cwd: Path,
+    isolation: Isolation = "best",
+    limits: Limits | None = None,
+    network: bool = False,
+    environment: Mapping[str, str] | None = None,
+    readable: Sequence[Path] = (),
+    shown_as: Path | None = None,
+) -> Isolated:
+    """Run a program in the folder `cwd`, a copy that it may do with what it likes, and end all it started.
+
+    `environment`: added to PATH, HOME, LANG and TMPDIR, which is all it gets otherwise. `readable`: folders that it
+    may read besides the system's programs, under bubblewrap. `shown_as`: where `cwd` appears to it, under
+    bubblewrap. Raises SandboxError when it cannot be started, and when `isolation` cannot be had.
+    """
+    limits = limits or Limits()
+    if not command:
+        raise SandboxError("(no command): nothing to run")
+    kind, problem = available(isolation)
+    scratch = Path(tempfile.mkdtemp(prefix="run-")).resolve()
+    try:
+        if kind == "bubblewrap":
+            user = fresh_user()
+            hand_over(cwd, user)
+            inside = _environment(environment, home=HOME, temporary="/tmp")  # noqa: S108 - its own, inside
+            words = bubblewrap_command(
+                command,
+                folder=cwd,
+                shown_as=shown_as or cwd,
+                readable=readable,
+                environment=inside,
+                limits=limits,
+                network=network,
+                user=user,
+            )
+            run = _Run(words, scratch, {"PATH": os.defpath}, limits, [cwd], scratch, gently=False)
+        else:
+            home, temporary = scratch / "home", scratch / "tmp"
+            home.mkdir()
+            temporary.mkdir()
+            bounds = {**limits.rlimits(), "nproc": limits.processes + _running()}
+            words = [sys.executable, "-I", "-S", str(_KEEPER), json.dumps(bounds), *command]
+            inside = _environment(environment, home=str(home), temporary=str(temporary))
+            run = _Run(words, cwd, inside, limits, [cwd, scratch], scratch, gently=True)
+        return run.finish(kind, *_words(kind, problem, network))
+    finally:
+        remove_tree(scratch)
+
+
+def _environment(extra: Mapping[str, str] | None, *, home: str, temporary: str) -> dict[str, str]:
+    own = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": os.environ.get("LANG") or "C.UTF-8"}
+    return {**own, **(extra or {}), "HOME": home, "TMPDIR": temporary}
+
+
+def _running() -> int:
+    """How many processes and threads the user has: the kernel counts those in the limit of a plain process."""
+    count = 0
+    with contextlib.suppress(OSError):
+        for entry in os.scandir("/proc"):
+            if entry.name.isdigit():
+                with contextlib.suppress(OSError):
+                    if entry.stat().st_uid == os.geteuid():
+                        count += len(os.listdir(f"/proc/{entry.name}/task"))  # noqa: PTH208
+    return count
+
+
+def _words(kind: str, problem: str | None, network: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    off = () if network else ("no network",)
+    on = ("network (declared open)",) if network else ()
+    if kind == "bubblewrap":
+        inside = ("file system", "sight of other processes", "number of processes", "end of all it started")
+        rootly = ("making user namespaces (run as root)",) if os.geteuid() == 0 else ()
+        return (*inside, *off, *_LIMITED), (*on, *rootly)
+    asked = f" ({problem})" if problem else ""
+    open_to = (
+        f"files outside its folder can be read and written{asked}",
+        "the network is open",
+        "other processes of this user can be seen and ended",
+    )
+    return ("number of processes (watched)", *_LIMITED), open_to
+
+
+class _Run:
+    """One running program: what it says is read, what it uses is watched."""
+
+    def __init__(
+        self,
+        words: list[str],
+        cwd: Path,
+        environment: Mapping[str, str],
+        limits: Limits,
+        folders: list[Path],
+        scratch: Path,
+        *,
+        gently: bool,
+    ) -> None:
+        self._limits, self._folders, self._scratch, self._gently = limits, folders, scratch, gently
+        self._before: Usage = usage(folders)
+        self._tail: deque[bytes] = deque()
+        self._said_bytes = 0
+        self._began = monotonic()
+        try:
+            self._process = subprocess.Popen(
+                words,
+                cwd=cwd,
+                env=dict(environment),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as cause:
+            raise SandboxError(f"{words[0]}: cannot be started: {cause}") from cause
+        assert self._process.stdout is not None  # noqa: S101 - a pipe was asked for
+        self._stream: IO[bytes] = self._process.stdout
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def finish(
+        self,
+        kind: Literal["bubblewrap", "process"],
+        enforced: tuple[str, ...],
+        not_enforced: tuple[str, ...],
+    ) -> Isolated:
+        """Wait for the end, or bring it about."""
+        timed_out, ended = False, None
+        left: list[int] = []
+        try:
+            timed_out, ended = self._wait()
+        finally:
+            left = end_all(self._process, self._scratch, gently=self._gently)
+            self._reader.join(timeout=_PATIENCE)
+            if not self._reader.is_alive():
+                self._stream.close()
+        if ended is None and self._said_bytes > self._limits.output:
+            ended = f"printed more than {self._limits.output:,} bytes"
+        if ended is None and self._process.returncode < 0:
+            ended = f"the process that keeps it was ended by {_signal(-self._process.returncode)}"
+        status = self._process.returncode
+        text = b"".join(self._tail)[-_KEPT_BYTES:].decode("utf-8", "replace")
+        more = (f"{len(left)} of its processes could not be ended",) if left else ()
+        return Isolated(
+            status if status >= 0 else 128 - status,
+            text,
+            ended,
+            timed_out,
+            monotonic() - self._began,
+            kind,
+            enforced,
+            (*not_enforced, *more),
+        )
+
+    def _wait(self) -> tuple[bool, str | None]:
+        deadline = self._began + self._limits.seconds
+        pause = _WATCH_SECONDS
+        while True:
+            left = deadline - monotonic()
+            if left <= 0:
+                return True, f"ran longer than {self._limits.seconds:g} s"
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout=min(pause, left))
+                return False, excess(self._process.pid, self._limits, self._before, self._folders)
+            if self._said_bytes > self._limits.output:
+                return False, f"printed more than {self._limits.output:,} bytes"
+            looked = monotonic()
+            found = excess(self._process.pid, self._limits, self._before, self._folders)
+            if found is not None:
+                return False, found
+            # Looking at a large folder takes time of its own: at most a tenth of the run's.
+            pause = max(_WATCH_SECONDS, 10 * (monotonic() - looked))
+
+    def _read(self) -> None:
+        size = 0
+        with contextlib.suppress(OSError, ValueError):
+            while chunk := self._stream.read1(65536):  # type: ignore[attr-defined]
+                self._said_bytes += len(chunk)
+                self._tail.append(chunk)
+                size += len(chunk)
+                while size - len(self._tail[0]) > _KEPT_BYTES:
+                    size -= len(self._tail.popleft())
+
+
+def _signal(number: int) -> str:
+    with contextlib.suppress(ValueError):
+        return signal.Signals(number).name
+    return f"signal {number}"

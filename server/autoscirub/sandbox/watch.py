@@ -1,0 +1,157 @@
+"""Watching a run from outside: its processes, their memory, what it wrote; and ending all of it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import stat
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from autoscirub.sandbox.limits import Limits
+
+__all__ = ["Usage", "descendants", "end_all", "excess", "usage"]
+
+_PROC = Path("/proc")
+_PATIENCE = 5.0
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What lies below a folder: bytes on the disk, and how many files and folders."""
+
+    size: int
+    files: int
+
+
+def usage(folders: Iterable[Path]) -> Usage:
+    """What lies below `folders` now. What vanishes meanwhile, or cannot be listed, is not counted."""
+    size = files = 0
+    waiting = [str(folder) for folder in folders]
+    while waiting:
+        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                with contextlib.suppress(OSError):
+                    status = entry.stat(follow_symlinks=False)
+                    files += 1
+                    size += getattr(status, "st_blocks", 0) * 512
+                    if stat.S_ISDIR(status.st_mode):
+                        waiting.append(entry.path)
+    return Usage(size, files)
+
+
+def descendants(pid: int) -> list[int]:
+    """Every process below `pid`, parents first; [] where there is no /proc."""
+    children: dict[int, list[int]] = {}
+    for other, parent in _parents():
+        children.setdefault(parent, []).append(other)
+    found: list[int] = []
+    waiting = [pid]
+    while waiting:
+        below = children.get(waiting.pop(), [])
+        found += below
+        waiting += below
+    return found
+
+
+def excess(pid: int, limits: Limits, before: Usage, folders: Iterable[Path]) -> str | None:
+    """What the run uses beyond its limits, in words; None while it keeps to them."""
+    processes = descendants(pid)
+    if len(processes) > limits.processes:
+        return f"more than {limits.processes:,} processes at once"
+    if sum(_resident(process) for process in processes) > limits.memory:
+        # Pages that processes share were counted in each: ask again, exactly, before ending anything.
+        if sum(_proportional(process) for process in processes) > limits.memory:
+            return f"more than {limits.memory:,} bytes of memory"
+    now = usage(folders)
+    if now.size - before.size > limits.disk:
+        return f"more than {limits.disk:,} bytes written"
+    if now.files - before.files > limits.new_files:
+        return f"more than {limits.new_files:,} files made"
+    return None
+
+
+def end_all(process: subprocess.Popen[bytes], scratch: Path, *, gently: bool) -> list[int]:
+    """End the run and all it started, wherever that went. Returns what could not be ended.
+
+    `gently`: the keeper is asked first, since it alone has adopted what left the process tree. What was
+    orphaned past it is known by its working directory or its HOME, which no other run has.
+    """
+    if gently and process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=_PATIENCE / 5)
+    until = monotonic() + _PATIENCE
+    while True:
+        left = descendants(process.pid) if process.poll() is None else []
+        left += [pid for pid in _strays(scratch) if pid != process.pid] if gently else []
+        _kill(left if gently else [process.pid])
+        if process.poll() is None and (not left or not gently):
+            _kill([process.pid])
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=_PATIENCE)
+        if process.poll() is not None and not (left and gently):
+            return []
+        if monotonic() > until:
+            return left
+
+
+def _parents() -> list[tuple[int, int]]:
+    found = []
+    for name in _numbers():
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            fields = (_PROC / name / "stat").read_bytes().rpartition(b")")[2].split()
+            if fields[0] != b"Z":
+                found.append((int(name), int(fields[1])))
+    return found
+
+
+def _numbers() -> list[str]:
+    try:
+        return [name for name in os.listdir(_PROC) if name.isdigit()]  # noqa: PTH208 - names are wanted
+    except OSError:
+        return []
+
+
+def _strays(scratch: Path) -> list[int]:
+    mark = os.fsencode(scratch)
+    found = []
+    for name in _numbers():
+        folder = _PROC / name
+        with contextlib.suppress(OSError):
+            inside = Path(os.readlink(folder / "cwd")).is_relative_to(scratch)  # noqa: PTH115 - may be gone
+            if (inside or mark in (folder / "environ").read_bytes()) and int(name) != os.getpid():
+                found.append(int(name))
+    return found
+
+
+def _kill(processes: list[int]) -> None:
+    for pid in processes:
+        with contextlib.suppress(OSError):
+            # A whole group at once: a program that only forks cannot outrun that.
+            if os.getpgid(pid) == pid:
+                os.killpg(pid, signal.SIGKILL)
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _resident(pid: int) -> int:
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        return int((_PROC / str(pid) / "statm").read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return 0
+
+
+def _proportional(pid: int) -> int:
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        for line in (_PROC / str(pid) / "smaps_rollup").read_bytes().splitlines():
+            if line.startswith(b"Pss:"):
+                return int(line.split()[1]) * 1024
+    return 0
