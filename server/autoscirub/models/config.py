@@ -20,8 +20,23 @@ class RunConfig(Closed):
         min_length=1, description='program and arguments, such as ["python", "run.py"]'
     )
     inputs: list[str] = Field(default_factory=list)
-    outputs: list[str] = Field(default_factory=list)
+    outputs: list[str] = Field(
+        default_factory=list, description="what the command writes: files, folders or patterns"
+    )
+    results: list[str] = Field(
+        default_factory=list,
+        description="those of the outputs that a rerun compares; default: all, else the results file",
+    )
     seconds: _Positive = Field(default=600, description="wall clock")
+    rtol: float = Field(default=1e-9, ge=0, allow_inf_nan=False, description="relative tolerance of a rerun")
+    atol: float = Field(default=1e-12, ge=0, allow_inf_nan=False, description="absolute tolerance of a rerun")
+    ignore: list[str] = Field(
+        default_factory=list, description="patterns of keys and paths that a rerun does not compare"
+    )
+    env: list[str] = Field(
+        default_factory=list, description="names of environment variables that the command may see"
+    )
+    network: bool = Field(default=False, description="whether the command may use the network")
 
 
 class RoundsConfig(Closed):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from autoscirub.sandbox.limits import Limits
 
@@ -71,6 +71,7 @@ def bubblewrap_command(
             words += ["--symlink", str(root.readlink()), str(root)]
         elif root.is_dir():
             words += ["--ro-bind", str(root), str(root)]
+    words += _open_folders(["/etc", "/etc/ssl"])
     for name in (*_READ, *(_NETWORK_READ if network else ())):
         words += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
     temporary = ["--size", str(limits.disk), "--perms", "1777", "--tmpfs"]
@@ -79,7 +80,7 @@ def bubblewrap_command(
     # Outer folders first, so that an inner one is not hidden; the program's own folder over what it lies in.
     binds = [(path, path, "--ro-bind") for path in readable] + [(folder, shown_as, "--bind")]
     for source, target, how in sorted(binds, key=lambda bind: (len(bind[1].parts), bind[2])):
-        words += [how, str(source), str(target)]
+        words += [*_open_folders(str(parent) for parent in reversed(target.parents)), how, str(source), str(target)]
     words += ["--remount-ro", "/", "--chdir", str(shown_as), "--clearenv"]
     for name, value in environment.items():
         words += ["--setenv", name, value]
@@ -122,6 +123,12 @@ def _problem(_path: str, limits: Limits) -> str | None:
 
 def _found(name: str) -> str | None:
     return shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/bin:/bin:/usr/sbin:/sbin")
+
+
+def _open_folders(folders: Iterable[str]) -> list[str]:
+    # Those that bubblewrap makes by itself are closed to any user but its own.
+    made = (name for name in folders if name not in ("/", "/tmp"))  # noqa: S108
+    return [word for name in made for word in ("--perms", "0755", "--dir", name)]
 
 
 def _tool(name: str) -> str:

@@ -1,0 +1,175 @@
+"""The fresh copy that a rerun runs in: the project without its results, and without anything that holds them."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from autoscirub.errors import SandboxError
+from autoscirub.store import describe_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["Copied", "Layout", "copy_project", "matches", "stamps", "walk"]
+
+_CHUNK = 1024 * 1024
+_MAX_BYTES = 20 * 1024**3
+_MAX_FILES = 200_000
+_NEVER = {".git": "version control", "__pycache__": "compiled code"}
+_ENVIRONMENT_MARK = "pyvenv.cfg"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What in a project is what. The patterns are files, folders or globs, relative to its root."""
+
+    root: Path
+    state_dir: Path
+    outputs: tuple[str, ...]
+    inputs: tuple[str, ...]
+
+
+@dataclass
+class Copied:
+    """What the copy holds, by path from the root, each with its SHA-256; and what was left out, with why."""
+
+    code: dict[str, str] = field(default_factory=dict)
+    inputs: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+
+
+def matches(path: str, patterns: Sequence[str]) -> bool:
+    """Whether a path is one of `patterns`, lies in a folder that is one, or fits one as a glob."""
+    return any(
+        path == (name := pattern.removeprefix("./").rstrip("/"))
+        or path.startswith(f"{name}/")
+        or fnmatchcase(path, name)
+        for pattern in patterns
+    )
+
+
+def walk(layout: Layout, left_out: dict[str, str] | None = None) -> Iterator[tuple[str, os.stat_result]]:
+    """Everything in the project that could go into the copy, folders too; what could not goes to `left_out`."""
+    left_out = {} if left_out is None else left_out
+    waiting = [""]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            with os.scandir(layout.root / folder) as entries:
+                found = sorted(entries, key=lambda entry: entry.name)
+        except OSError as error:
+            left_out[folder or "."] = f"cannot be listed: {error.strerror}"
+            continue
+        for entry in found:
+            path = f"{folder}/{entry.name}" if folder else entry.name
+            status = entry.stat(follow_symlinks=False)
+            why = _why_not(layout, entry, status)
+            if why is not None:
+                left_out[path] = why
+                continue
+            yield path, status
+            if stat.S_ISDIR(status.st_mode):
+                waiting.append(path)
+
+
+def stamps(layout: Layout) -> dict[str, tuple[int, int, int]]:
+    """Size and times of every file of the project: another one later means that somebody wrote there."""
+    return {
+        path: (status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+        for path, status in walk(layout)
+        if not stat.S_ISDIR(status.st_mode)
+    }
+
+
+def copy_project(layout: Layout, target: Path) -> Copied:
+    """Copy the project into the new folder `target`; each file is read once, so its digest is the copy's.
+
+    Left out: `.git`, the state directory, virtual environments, the outputs, every file whose bytes equal an
+    output's (an empty one tells nothing, and stays), links out of the project, special files. Raises
+    SandboxError for a project beyond 20 GiB or 200,000 files.
+    """
+    copied = Copied()
+    target.mkdir(parents=True)
+    outputs: set[tuple[int, str]] = set()
+    files: list[tuple[str, os.stat_result]] = []
+    size = 0
+    for path, status in walk(layout, copied.left_out):
+        if stat.S_ISDIR(status.st_mode):
+            (target / path).mkdir()
+        elif matches(path, layout.outputs):
+            if stat.S_ISREG(status.st_mode) and status.st_size:
+                outputs.add((status.st_size, _copy(layout.root / path, None)))
+        else:
+            files.append((path, status))
+            size += status.st_size
+        if size > _MAX_BYTES or len(files) > _MAX_FILES:
+            raise SandboxError(
+                f"{layout.root}: more than {_MAX_BYTES:,} bytes or {_MAX_FILES:,} files to copy; "
+                "keep large data outside of the project's folder"
+            )
+    for path, status in files:
+        _take(layout, target, path, status, outputs, copied)
+    return copied
+
+
+def _take(
+    layout: Layout,
+    target: Path,
+    path: str,
+    status: os.stat_result,
+    outputs: set[tuple[int, str]],
+    copied: Copied,
+) -> None:
+    source, into = layout.root / path, target / path
+    if stat.S_ISLNK(status.st_mode):
+        real = Path(os.path.realpath(source))
+        link = os.path.relpath(real, os.path.realpath(source.parent))
+        into.symlink_to(link)
+        digest = hashlib.sha256(link.encode("utf-8", "surrogateescape")).hexdigest()
+    else:
+        try:
+            digest = _copy(source, into)
+        except OSError as error:
+            into.unlink(missing_ok=True)
+            copied.left_out[path] = f"cannot be read: {error.strerror}"
+            return
+        if (into.stat().st_size, digest) in outputs:
+            into.unlink()
+            copied.left_out[path] = "holds the same bytes as an output"
+            return
+        into.chmod(0o700 if status.st_mode & 0o100 else 0o600)
+    (copied.inputs if matches(path, layout.inputs) else copied.code)[path] = digest
+
+
+def _copy(source: Path, target: Path | None) -> str:
+    digest = hashlib.sha256()
+    descriptor = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with contextlib.ExitStack() as stack:
+        reader = stack.enter_context(os.fdopen(descriptor, "rb"))
+        writer = stack.enter_context(target.open("xb")) if target else None
+        while chunk := reader.read(_CHUNK):
+            digest.update(chunk)
+            if writer is not None:
+                writer.write(chunk)
+    return digest.hexdigest()
+
+
+def _why_not(layout: Layout, entry: os.DirEntry[str], status: os.stat_result) -> str | None:
+    if entry.name in _NEVER:
+        return _NEVER[entry.name]
+    if Path(entry.path) == layout.state_dir:
+        return "the state directory"
+    mode = status.st_mode
+    if stat.S_ISLNK(mode):
+        real, root = os.path.realpath(entry.path), os.path.realpath(layout.root)
+        return None if Path(real).is_relative_to(root) else "a link out of the project"
+    if stat.S_ISDIR(mode):
+        return "a virtual environment" if Path(entry.path, _ENVIRONMENT_MARK).is_file() else None
+    return None if stat.S_ISREG(mode) else describe_kind(mode)
