@@ -1,0 +1,300 @@
+"""`check_numbers`: is every number in the report found in the results?"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from autoscirub.checks.artifacts.files import project_root
+from autoscirub.checks.artifacts.paths import path_faults, shown
+from autoscirub.checks.numbers.bindings import apply_bindings
+from autoscirub.checks.numbers.gather import Gathered, gather_sources
+from autoscirub.checks.numbers.match import CROWD, Match, agrees, match, nearest_by_words
+from autoscirub.checks.numbers.sources import Source, SourceIndex
+from autoscirub.checks.numbers.spot import Format, Spots, Spotted, read_prose, spot
+from autoscirub.checks.report_file import find_report
+from autoscirub.errors import CheckError
+from autoscirub.models import Answer, Decision, Evidence, now, strict_json
+from autoscirub.store import load_config, read_regular, sha256_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = [
+    "FORMATS",
+    "REPORT_LIMIT",
+    "NumberClass",
+    "NumbersFound",
+    "ReportNumber",
+    "check_numbers",
+    "classify",
+]
+
+REPORT_LIMIT = 2 * 1024 * 1024
+"""Bytes of a report; a notebook, which may hold pictures, may have NOTEBOOK_LIMIT."""
+NOTEBOOK_LIMIT = 32 * 1024 * 1024
+_LISTED = 200
+"""Lines of one kind in a Decision; `numbers` holds all."""
+
+_NAMED = 3
+"""Sources named in one line."""
+
+FORMATS: dict[str, Format] = {
+    ".md": "markdown", ".markdown": "markdown", ".qmd": "markdown", ".rmd": "markdown", ".tex": "latex",
+    ".html": "html", ".htm": "html", ".xhtml": "html", ".ipynb": "notebook",
+}  # fmt: skip
+"""Suffix -> how the report is read; any other as plain text."""
+_PREDICTED = re.compile(
+    r"predict|hypothes|pre-?regist|registered|beforehand|expected|stated|threshold|criteri|requirement",
+    re.IGNORECASE,
+)
+
+
+class NumberClass(StrEnum):
+    """What is known about one number of a report."""
+
+    BOUND = "bound"
+    MATCHED = "matched"
+    AMBIGUOUS = "ambiguous"
+    EXEMPT = "exempt"
+    WITHOUT_SOURCE = "without_source"
+    BOUND_WRONG = "bound_wrong"
+
+
+@dataclass(frozen=True)
+class ReportNumber:
+    """One number of a report, and where it comes from."""
+
+    line: int
+    text: str
+    cls: NumberClass
+    sources: tuple[tuple[str, int | float], ...] = ()
+    """(key, value) of each source that it is, or may be; for an ambiguous one the first few."""
+    reason: str = ""
+    place: str = ""
+    """The line, or in a notebook the cell and its line."""
+    crowded: bool = False
+    """Ambiguous among so many values that finding it says nothing."""
+
+    def said(self, report: str) -> str:
+        """One line: `report.md:41 "3.45 TWh"  results.available_wind_twh = 4.1927`."""
+        known = ", ".join(Source(key, value).shown for key, value in self.sources[:_NAMED])
+        known += ", …" if len(self.sources) > _NAMED else ""
+        told = "; ".join(part for part in (known, self.reason) if part)
+        return f'{report}:{self.place} "{shown(" ".join(self.text.split()), 60)}"  {told}'.rstrip()
+
+
+@dataclass(frozen=True)
+class NumbersFound:
+    """The Decision, and every number that it is about, in the report's order."""
+
+    decision: Decision
+    numbers: list[ReportNumber] = field(repr=False)
+
+
+def check_numbers(
+    project: str | Path,
+    *,
+    report: str | None = None,
+    sources: Sequence[str] | None = None,
+    strict: bool = False,
+    bindings: Mapping[str, str] | None = None,
+    exempt: Sequence[str] | None = None,
+) -> NumbersFound:
+    """Whether every number in the report is found in the results.
+
+    `report`: path from the project root; default: the configured one, else report.md. `sources`: any of `results`
+    (or one of its keys, such as `results.model`), `predictions`, and paths of .csv, .tsv and .json files; default:
+    results and predictions. `bindings`: snippet of the report -> key. `exempt`: regular expressions are not taken;
+    a number whose text, or whose line's text, holds one of these strings is exempt.
+
+    Holds when every number is bound, matched, ambiguous or exempt, and at least one is bound or matched. Does not
+    hold when a bound number is wrong and, under `strict`, when one is without source. What could not be read, no
+    number, a number without source, one that is lost in a crowd of sources and, under `strict`, an ambiguous one
+    could not be told. Raises CheckError for a project or argument that cannot be used.
+    """
+    root = Path(project_root(project))
+    config = load_config(root).values
+    name = report or find_report(root, config.report)
+    gathered = Gathered()
+    if name is None:
+        return _untold("report", ["there is no report: write report.md, or say which file it is"])
+    if (fault := path_faults(name)) is not None:
+        raise CheckError(fault)
+    limit = NOTEBOOK_LIMIT if name.lower().endswith(".ipynb") else REPORT_LIMIT
+    try:
+        data = read_regular(root / name, limit=limit, within=root, error=CheckError)
+        if data is None:
+            return _untold(name, [f"{name}: is not there"])
+        spots = spot(read_prose(_decoded(data), FORMATS.get(Path(name).suffix.lower(), "text")))
+        gathered = gather_sources(root, config, sources)
+    except CheckError as error:
+        return _untold(name, [str(error).replace(f"{root}/", "")])
+    opened = list(gathered.problems)
+    opened += [f"{name}:{line} the marker ={shown(key)} has no number before it" for line, key in spots.loose]
+    opened += apply_bindings(spots, bindings or {})
+    numbers = classify(spots, gathered.sources, exempt or ())
+    asked = strict_json([strict, sorted((bindings or {}).items()), list(exempt or ()), list(sources or ())])
+    digest = hashlib.sha256()
+    for part in (sha256_bytes(data), *(f"{file.path} {file.sha256}" for file in gathered.files), asked):
+        digest.update(part.encode() + b"\n")
+    own = Evidence(path=name, sha256=sha256_bytes(data), size=len(data), note=_counts(numbers))
+    decision = _decide(name, numbers, opened, [own, *gathered.files], strict, digest.hexdigest())
+    return NumbersFound(decision, numbers)
+
+
+def classify(spots: Spots, sources: Sequence[Source], exempt: Sequence[str] = ()) -> list[ReportNumber]:
+    """The class of every number, in the report's order. Time grows with the numbers, and sources × log sources."""
+    results = SourceIndex(source for source in sources if source.origin != "predictions")
+    predictions = SourceIndex(source for source in sources if source.origin == "predictions")
+    answers: list[ReportNumber] = []
+    for number in spots.numbers:
+        answer = _one(number, results, predictions, exempt)
+        if answer.cls is NumberClass.WITHOUT_SOURCE and number.parts and not number.bound_to:
+            parts = [_one(part, results, predictions, exempt) for part in number.parts]
+            if not any(part.cls is NumberClass.WITHOUT_SOURCE for part in parts):
+                answers += parts
+                continue
+        answers.append(answer)
+    return answers
+
+
+def _one(number: Spotted, results: SourceIndex, stated: SourceIndex, exempt: Sequence[str]) -> ReportNumber:
+    def answer(
+        cls: NumberClass, found: Sequence[Source] = (), reason: str = "", crowded: bool = False
+    ) -> ReportNumber:
+        pairs = tuple((source.key, source.value) for source in found)
+        return ReportNumber(number.line, number.text, cls, pairs, reason, number.place, crowded)
+
+    if number.bound_to is not None:
+        return _bound(number, results, stated, answer)
+    if number.exempt is not None:
+        return answer(NumberClass.EXEMPT, reason=number.exempt)
+    if any(words and (words == number.text or words in number.context) for words in exempt):
+        return answer(NumberClass.EXEMPT, reason="named as exempt")
+    if not number.readings:
+        return answer(NumberClass.WITHOUT_SOURCE, reason="cannot be read as one number")
+    found = match(number, results)
+    if found.count:
+        return _found(found, answer)
+    by_words, _, contested = nearest_by_words(number, results)
+    found = match(number, stated)
+    if found.count and not (contested and not _PREDICTED.search(number.context)):
+        # Several predictions that state the same value are one statement, made again for a check.
+        return (
+            answer(NumberClass.MATCHED, found.sources[:1]) if found.distinct == 1 else _found(found, answer)
+        )
+    if number.soft is not None:
+        return answer(NumberClass.EXEMPT, reason=number.soft)
+    reason = (
+        f"stated beforehand ({found.sources[0].key}), and not what came out" if found.count else "no source"
+    )
+    return answer(
+        NumberClass.WITHOUT_SOURCE,
+        [by_words] if by_words else [],
+        reason + ("; the nearest by its words" if by_words and not found.count else ""),
+    )
+
+
+def _found(found: Match, answer) -> ReportNumber:  # type: ignore[no-untyped-def]
+    if found.count == 1:
+        return answer(NumberClass.MATCHED, found.sources)
+    crowded = found.distinct > CROWD
+    more = f"{found.count:,} sources would do"
+    return answer(
+        NumberClass.AMBIGUOUS, found.sources, more + (": too many to tell" if crowded else ""), crowded
+    )
+
+
+def _bound(number, results: SourceIndex, stated: SourceIndex, answer) -> ReportNumber:  # type: ignore[no-untyped-def]
+    key = number.bound_to
+    for index in (results, stated):
+        for name in (key, f"results.{key}"):
+            if (source := index.by_key.get(name)) is not None:
+                if not number.readings:
+                    return answer(
+                        NumberClass.WITHOUT_SOURCE, [source], "bound, and cannot be read as one number"
+                    )
+                right = agrees(number, source)
+                cls = NumberClass.BOUND if right else NumberClass.BOUND_WRONG
+                return answer(cls, [source], "" if right else "bound to it, and not a rounding of it")
+    return answer(
+        NumberClass.WITHOUT_SOURCE, reason=f"bound to {shown(key)}, which holds no number or is not there"
+    )
+
+
+def _decide(
+    report: str,
+    numbers: list[ReportNumber],
+    opened: list[str],
+    evidence: list[Evidence],
+    strict: bool,
+    digest: str,
+) -> Decision:
+    by_class = {cls: [number for number in numbers if number.cls is cls] for cls in NumberClass}
+    wrong = by_class[NumberClass.BOUND_WRONG] + (by_class[NumberClass.WITHOUT_SOURCE] if strict else [])
+    unsettled = [] if strict else by_class[NumberClass.WITHOUT_SOURCE]
+    ambiguous = [
+        number for number in by_class[NumberClass.AMBIGUOUS] if any(c.isdigit() for c in number.text)
+    ]
+    crowded = [number for number in ambiguous if strict or number.crowded]
+    grounded = by_class[NumberClass.BOUND] + by_class[NumberClass.MATCHED]
+    if not grounded and not wrong and not unsettled:
+        opened = [*opened, f"{report}: no number found that has one source"]
+    if wrong:
+        answer, word = Answer.DOES_NOT_HOLD, "not found"
+    elif opened or unsettled or crowded or not grounded:
+        answer, word = Answer.COULD_NOT_BE_TOLD, "could not be told"
+    else:
+        answer, word = Answer.HOLDS, "found"
+    return Decision(
+        subject=report,
+        question=f"Is every number in {report} found in the results?",
+        answer=answer,
+        word=word,
+        evidence=[
+            *evidence,
+            *(
+                Evidence(path=report, key=n.sources[0][0] if n.sources else None,
+                         value=n.sources[0][1] if n.sources else None, note=n.said(report))
+                for n in wrong[:_LISTED]
+            ),
+        ],
+        open=[*opened[:_LISTED], *_lines(report, unsettled), *_lines(report, ambiguous)],
+        inputs_digest=digest,
+        at=now(),
+    )  # fmt: skip
+
+
+def _lines(report: str, numbers: list[ReportNumber]) -> list[str]:
+    more = [f"and {len(numbers) - _LISTED:,} more like these"] if len(numbers) > _LISTED else []
+    return [number.said(report) for number in numbers[:_LISTED]] + more
+
+
+def _counts(numbers: list[ReportNumber]) -> str:
+    counted = ((cls, sum(number.cls is cls for number in numbers)) for cls in NumberClass)
+    told = ", ".join(f"{count:,} {cls.replace('_', ' ')}" for cls, count in counted if count)
+    return f"{len(numbers):,} numbers: {told}" if numbers else "no numbers"
+
+
+def _decoded(data: bytes) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace")  # digits read alike
+
+
+def _untold(subject: str, opened: list[str]) -> NumbersFound:
+    decision = Decision(
+        subject=subject,
+        question=f"Is every number in {subject} found in the results?",
+        answer=Answer.COULD_NOT_BE_TOLD,
+        word="could not be told",
+        open=opened,
+        at=now(),
+    )
+    return NumbersFound(decision, [])

@@ -1,0 +1,109 @@
+"""What is a number to the eye and no claim about the results: the table of exemptions.
+
+*Hard* ones are never looked up. *Soft* ones are looked up first, and exempt when nothing in the sources is like them.
+"""
+
+from __future__ import annotations
+
+import re
+
+from autoscirub.checks.numbers.prose import Region
+
+__all__ = ["exempt_regions", "is_year", "part_of_a_name"]
+
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec)[a-z]{0,6}\.?"
+_COUNT = r"(?:[A-Z]\.?)?[0-9]{1,4}(?:\.[0-9]{1,3}){0,4}[a-z]?"
+_AND = r"\s?(?:,|,?\s?and|&|to|[-–])\s?"
+
+_HARD: tuple[tuple[str, str], ...] = (
+    ("URL", r"\b(?:https?|ftp|file)://[^\s<>\"|]+|\bwww\.[^\s<>\"|]+"),
+    ("DOI", r"\b(?:doi:\s?)?10\.[0-9]{4,9}/[^\s<>\"|]+"),
+    ("identifier", r"\b(?:arXiv|PMID|PMC|ISBN|ISSN|RRID|NCT|CAS)(?:[:\s-]\s?|(?=[0-9]))[0-9][0-9Xxv.-]*"),
+    ("date", r"\b[0-9]{4}-[01][0-9]-[0-3][0-9](?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]{1,9})?)?)?"
+             r"(?:Z|[+-][0-9]{2}:?[0-9]{2})?(?![0-9])"),
+    ("date", rf"\b[0-3]?[0-9](?:st|nd|rd|th)?\.?\s(?:of\s)?{_MONTH}(?:,?\s[12][0-9]{{3}})?\b"),
+    ("date", rf"\b{_MONTH}\s[0-3]?[0-9](?:st|nd|rd|th)?(?:,\s[12][0-9]{{3}})?(?![0-9.])"),
+    ("date", r"(?<![0-9./])[0-3]?[0-9]([./])[0-3]?[0-9]\1[12][0-9]{3}(?![0-9])"),
+    ("time", r"(?<![0-9:.])[0-2]?[0-9]:[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?)?(?![0-9:])"),
+    ("version", r"\b[vV][0-9]+(?:\.[0-9]+)+(?:[-+.]?[a-z]+[0-9]*)?"),
+    ("version", r"\b(?:[Vv]ersion|[Rr]elease|Python|CUDA|Ubuntu|NumPy|SciPy|PyTorch|TensorFlow|Java|Julia)"
+                r"\s?v?[0-9]+(?:\.[0-9]+)*"),
+    ("version", r"(?<![0-9.,])(?![0-9]{1,3}(?:\.[0-9]{3})+(?![0-9.]))[0-9]{1,4}(?:\.[0-9]{1,5}){2,5}"
+                r"(?:[-+]?[a-z]+[0-9]*)?(?![0-9])"),
+    ("reference", rf"\b(?:Sections|Secs\.|Figures|Figs\.|Tables|Equations|Eqs\.|Chapters|Appendices|Steps|Refs\."
+                  rf"|Experiments|Algorithms|Notes|Lines|Pages|pp\.)\s?\(?{_COUNT}\)?(?:{_AND}\(?{_COUNT}\)?)*"),
+    ("reference", rf"(?:\b(?:[Ss]ection|[Ss]ec\.|[Ff]igure|[Ff]ig\.|[Tt]able|[Tt]ab\.|[Ee]quation|[Ee]q\.|[Cc]hapter"
+                  rf"|[Aa]ppendix|[Aa]lgorithm|[Tt]heorem|[Ll]emma|[Ff]ootnote|[Nn]ote|Ref\.|[Pp]age|p\.|[Ll]isting"
+                  rf"|Supplementary [A-Z][a-z]+|No\.|Box|Panel|[Ss]tep)|§)\s?\(?{_COUNT}(?![0-9.]*[0-9%])\)?"),
+    ("identifier", r"(?<![A-Za-z0-9])#[0-9]{1,9}\b"),
+    ("footnote mark", r"\[\^[^\]\s]{1,40}\]"),
+    ("identifier", r"\b(?=[0-9a-f]{0,39}[a-f])(?=[a-f]{0,39}[0-9])[0-9a-f]{7,64}\b(?![.,][0-9])"),
+)  # fmt: skip
+_CITATION = re.compile(r"\[(?:[0-9]{1,3}(?:[,;\s–-]{1,3}[0-9]{1,3}){0,30}|@[^\[\]\n]{1,200})\]")
+_INTERVAL = re.compile(r"(?:\bCI|interval|range|between|within|from|in|∈|=|:|%|\()\s*$", re.IGNORECASE)
+_LINE_STARTS = (
+    ("heading number", re.compile(r"^[ \t>]*#{1,6}\s+([0-9]{1,3}(?:\.[0-9]{1,3})*\.?)(?=\s)", re.MULTILINE)),
+    ("list marker", re.compile(r"^[ \t>]*(?:[-*+]\s)?\(?([0-9]{1,3})[.)](?=\s)", re.MULTILINE)),
+)
+_SOFT: tuple[tuple[str, str], ...] = (
+    ("confidence level", r"\b[0-9]{2}(?:\.[0-9])?\s?-?%\s?(?:CI|HDI|(?:confidence|credible|prediction)\s(?:interval"
+                         r"|level|band|limit)s?)\b"),
+    ("ordinal", r"\b[0-9]+(?:st|nd|rd|th)\b"),
+)  # fmt: skip
+
+_NAMES = [(name, re.compile(pattern)) for name, pattern in _HARD]
+_SOFT_NAMES = [(name, re.compile(pattern)) for name, pattern in _SOFT]
+
+_REFERENCES = re.compile(
+    r"^#{1,6}\s+(?:[0-9.]+\s+)?(?:References|Bibliography|Literature|Works cited)\s*$", re.M | re.I
+)
+_NEXT_HEADING = re.compile(r"^#{1,6}\s", re.MULTILINE)
+
+
+def exempt_regions(text: str) -> tuple[list[Region], list[Region]]:
+    """(hard, soft) stretches of `text` by the tables above, each sorted by its start."""
+    hard = [Region(m.start(), m.end(), name) for name, pattern in _NAMES for m in pattern.finditer(text)]
+    for match in _CITATION.finditer(text):
+        if not _INTERVAL.search(text, max(0, match.start() - 12), match.start()):
+            hard.append(Region(match.start(), match.end(), "citation"))
+    for name, pattern in _LINE_STARTS:
+        hard += [Region(m.start(1), m.end(1), name) for m in pattern.finditer(text)]
+    soft = [Region(m.start(), m.end(), name) for name, pattern in _SOFT_NAMES for m in pattern.finditer(text)]
+    for match in _REFERENCES.finditer(text):
+        following = _NEXT_HEADING.search(text, match.end())
+        soft.append(Region(match.end(), following.start() if following else len(text), "list of references"))
+    return sorted(hard, key=_start), sorted(soft, key=_start)
+
+
+def _start(region: Region) -> int:
+    return region.start
+
+
+_NAME_END = re.compile(r"(?:[A-Za-z\u00aa-\u1fff_]|[A-Za-z]-|[\^_]\{?[-+−]?)$")
+_UNIT_OF_COUNT = re.compile(r"\s?(?:[a-z]{2,30})")
+_FUNCTION = frozenset(
+    ["a", "about", "after", "all", "also", "although", "an", "and", "are", "as", "at", "be", "been", "before", "began", "begins", "but", "by", "came", "come", "down", "during", "each", "edition", "ended", "every", "fell", "followed", "for", "from", "had", "has", "have", "he", "if", "in", "into", "is", "it", "its", "marks", "may", "most", "no", "nor", "not", "of", "off", "on", "once", "one", "only", "onwards", "or", "over", "rose", "saw", "season", "she", "shows", "since", "so", "some", "that", "the", "their", "then", "there", "these", "they", "this", "those", "through", "to", "together", "too", "under", "until", "up", "was", "were", "when", "where", "whether", "which", "while", "who", "with", "within", "would", "year", "years"]
+)
+_WORD_AFTER = re.compile(r"[ \u00a0\n]([A-Za-zµ°%]+)")
+_COMPARED = re.compile(r"[=<>≤≥≈~:]\s*$")
+
+
+def part_of_a_name(text: str, start: int, end: int, *, decimal: bool) -> bool:
+    """Whether the number at `start` belongs to a name, as in Bus12, COVID-19, H2O, m^2, 3D or 3fa9."""
+    before = text[max(0, start - 3) : start]
+    if (match := _NAME_END.search(before)) and not (match[0][-1] == "-" and decimal):
+        return True
+    after = text[end : end + 2]
+    return after[:1].isascii() and after[:1].isalpha() and after[1:].isdigit() and after[0] not in "xX"
+
+
+def is_year(text: str, start: int, end: int) -> bool:
+    """Whether four digits read as a year: 1500 to 2199, compared with nothing, and no noun counted by them."""
+    if _COMPARED.search(text, max(0, start - 4), start):
+        return False
+    if text[end : end + 1] == "s" and not text[end + 1 : end + 2].isalnum():
+        return True  # the 1790s
+    if text[end : end + 1].isalpha() or text[end : end + 2].strip() in ("%", "°"):
+        return False
+    after = _WORD_AFTER.match(text, end)
+    return after is None or after[1] in _FUNCTION or (after[1][0].isupper() and len(after[1]) > 4)

@@ -1,0 +1,278 @@
+"""Finding every number in a report, and what each may be read as."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, Literal
+
+from autoscirub.checks.numbers.exempt import exempt_regions, is_year, part_of_a_name
+from autoscirub.checks.numbers.latex import from_latex
+from autoscirub.checks.numbers.markdown import from_markdown
+from autoscirub.checks.numbers.markup import from_html
+from autoscirub.checks.numbers.notebook import from_notebook
+from autoscirub.checks.numbers.prose import Prose
+from autoscirub.checks.numbers.readings import Reading, digits_as_ascii, read_number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from autoscirub.checks.numbers.prose import Region
+
+__all__ = ["Format", "Spots", "Spotted", "find_numbers", "read_prose", "spot"]
+
+Format = Literal["markdown", "latex", "html", "notebook", "text"]
+_SEP = "[.,'’\u00a0\u2009\u202f\u2008]"
+_NUMBER = re.compile(
+    rf"(?P<sign>[-+\u2212\u2013]?)"
+    rf"(?P<core>[0-9]++(?:{_SEP}[0-9]++|\ [0-9]{{3}}(?![0-9]))*+|(?<![0-9])\.[0-9]++)"
+    r"(?:(?P<e>[eE][-+\u2212]?[0-9]{1,3}(?![0-9A-Za-z]))"
+    r"|(?P<power>\s?[×xX·∙⋅]\s?10\s?(?:\^\s?\{?\s?[-+\u2212]?[0-9]{1,3}\}?|[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}))"
+    r"|(?P<own>\^\s?\{?\s?[-+\u2212]?[0-9]{1,3}\}?|[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}))?+"
+)
+_UNIT = re.compile(
+    r"[\s\u00a0\u2009\u202f]?(?P<percent>%|‰|per\s?cent\b|percent(?:age points?)?\b|pp\b)"
+    r"|\s?(?P<scale>thousand|million|billion|trillion)\b|(?P<letter>[kKMB]|bn)(?![A-Za-z0-9/])"
+    r"|[\s\u00a0\u2009\u202f]?(?P<unit>[fpnuµmcdhkMGTPE]?(?:Wh?|Hz|eV|J|Pa|V|A|g|m|s|L|l|t|bar|mol|K|N|B|Ω|b)"
+    r"(?:[²³]|\^[23])?|°[CF]?|€|\$|£)(?![A-Za-z0-9])"
+)
+_SCALES = {"thousand": 3, "k": 3, "K": 3, "million": 6, "M": 6, "billion": 9, "bn": 9, "B": 9, "trillion": 12}
+_LINKED = re.compile(r"\s?(?:[–−-]|to|±|\+/-|and|;)\s?")
+_NAMED = re.compile(
+    r"(?P<name>[A-Za-zα-ωΑ-Ω][\w-]{0,40})(?:\([^()\n]{0,20}\))?[\s\u00a0\u2009]*(?P<sign><=|>=|[<>≤≥])\s*$"
+)
+_WORDS = {word: n for n, word in enumerate(
+    ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], 2)}  # fmt: skip
+_WORD = re.compile(rf"(?<![\w-])(?:{'|'.join(_WORDS)})\b", re.IGNORECASE)
+_CONTEXT = 160
+
+
+@dataclass
+class Spotted:
+    """One number as it stands in the report."""
+
+    line: int
+    """In the file; in a notebook, in its cell."""
+    text: str
+    start: int
+    end: int
+    readings: tuple[Reading, ...] = ()
+    exempt: str | None = None
+    """Why it is no claim: it is not looked up."""
+    soft: str | None = None
+    """Why it may be no claim: it is looked up, and exempt when nothing is like it."""
+    bound_to: str | None = None
+    compared: str | None = None
+    """`<`, `<=`, `>` or `>=` when it is a bound, as in p < 0.001."""
+    name: str | None = None
+    """What is compared."""
+    parts: tuple[Spotted, ...] = ()
+    """The numbers that it may be instead, when the separator is in doubt: 1 234, or 1,2."""
+    cell: int | None = None
+    context: str = field(default="", repr=False)
+
+    @property
+    def place(self) -> str:
+        """The line, or the cell and its line."""
+        return str(self.line) if self.cell is None else f"cell {self.cell} line {self.line}"
+
+
+@dataclass(frozen=True)
+class Spots:
+    """All numbers of a report, in its order, and the markers that have no number before them."""
+
+    text: str = field(repr=False)
+    numbers: list[Spotted]
+    loose: list[tuple[int, str]]
+
+
+def read_prose(text: str, format: Format) -> Prose:  # noqa: A002 - the word the user writes
+    """The report as its reader sees it. Raises CheckError for a notebook that is none."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if format == "markdown":
+        return from_markdown(text)
+    if format == "latex":
+        return from_latex(text)
+    if format == "html":
+        return from_html(text)
+    if format == "notebook":
+        return from_notebook(text)
+    prose = Prose()
+    prose.add(text)
+    return prose
+
+
+def find_numbers(text: str, format: Format = "markdown") -> list[Spotted]:  # noqa: A002
+    """Every number of a report, exempt ones too. Raises CheckError for a notebook that is none."""
+    return spot(read_prose(text, format)).numbers
+
+
+def spot(prose: Prose) -> Spots:
+    """Every number of a text. Time grows with its length."""
+    text = digits_as_ascii(prose.text)
+    hard, soft = exempt_regions(text)
+    hard = sorted([*hard, *prose.regions], key=lambda region: region.start)
+    comma = _decimal_comma(text)
+    found: list[Spotted] = []
+    lines = _Lines(text, prose.cells)
+    in_hard, in_soft = _Sweep(hard), _Sweep(soft)
+    for match in _NUMBER.finditer(text):
+        number = _one(text, match, comma, lines)
+        number.exempt = number.exempt or in_hard.reason(number.start)
+        number.soft = number.soft or in_soft.reason(number.start)
+        found.append(number)
+    _share_units(text, found)
+    in_hard, in_soft = _Sweep(hard), _Sweep(soft)
+    for match in _WORD.finditer(text):
+        reading = Reading(Decimal(_WORDS[match[0].lower()]), Decimal(1), "words")
+        word = lines.spotted(match.start(), match.end())
+        word.readings, word.soft = (reading,), "a number word"
+        word.exempt = in_hard.reason(word.start)
+        found.append(word)
+    found.sort(key=lambda number: number.start)
+    return Spots(text, found, _bind(text, found, prose.markers))
+
+
+class _Sweep:
+    """Which region holds an offset, asked in rising order."""
+
+    def __init__(self, regions: list[Region]) -> None:
+        self._regions = regions
+        self._next = 0
+        self._end = -1
+        self._reason = ""
+
+    def reason(self, offset: int) -> str | None:
+        while self._next < len(self._regions) and self._regions[self._next].start <= offset:
+            region = self._regions[self._next]
+            if region.end > self._end:
+                self._end, self._reason = region.end, region.reason
+            self._next += 1
+        return self._reason if offset < self._end else None
+
+
+class _Lines:
+    def __init__(self, text: str, cells: list[tuple[int, int]]) -> None:
+        self._text = text
+        self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
+        self._cells = cells
+
+    def spotted(self, start: int, end: int) -> Spotted:
+        line = bisect_right(self._starts, start)
+        at, cell = self._starts[line - 1], None
+        stop = self._starts[line] - 1 if line < len(self._starts) else len(self._text)
+        if self._cells:
+            offset, cell = self._cells[bisect_right(self._cells, (start, 1 << 60)) - 1]
+            line -= bisect_right(self._starts, offset) - 1
+        context = self._text[max(at, start - _CONTEXT) : min(stop, end + _CONTEXT)]
+        return Spotted(line, self._text[start:end][:80], start, end, cell=cell, context=context)
+
+
+def _decimal_comma(text: str) -> bool | None:
+    """Whether the text writes 1,5 for one and a half; None when it does both, or neither."""
+    dots = len(
+        re.findall(r"(?<![0-9.,])[0-9]{1,9}\.(?:[0-9]{1,2}|[0-9]{4,9})(?![0-9.,])|,[0-9]{3}\.[0-9]", text)
+    )
+    commas = len(
+        re.findall(r"(?<![0-9.,])[0-9]{1,9},(?:[0-9]{1,2}|[0-9]{4,9})(?![0-9.,])|\.[0-9]{3},[0-9]", text)
+    )
+    return (
+        None
+        if (dots and commas and min(dots, commas) * 10 > max(dots, commas)) or dots == commas
+        else commas > dots
+    )
+
+
+def _one(text: str, match: re.Match[str], comma: bool | None, lines: _Lines) -> Spotted:
+    core, sign = match["core"], match["sign"]
+    start, end = match.start("core"), match.end()
+    if sign:
+        if _is_sign(text, match.start(), sign):
+            start = match.start()
+        else:
+            sign = ""
+    power = match["power"] or match["e"]
+    base_ten = match["own"] if core == "10" else None
+    if match["own"] and not base_ten:
+        end = match.start("own")
+    named = part_of_a_name(text, start, end, decimal="." in core)
+    unit = _UNIT.match(text, end)
+    if unit and unit[0] == "s" and len(core) == 4:
+        unit = None  # the 1790s are no seconds
+    spotted = lines.spotted(start, unit.end() if unit else end)
+    if named:
+        spotted.exempt = "part of a name"
+        return spotted
+    exponent = _SCALES.get((unit["scale"] or unit["letter"] or "") if unit else "", 0)
+    percent = unit["percent"] if unit else None
+    kind = "" if not percent else "‰" if percent == "‰" else "%"
+    readings = read_number(core, power, base_ten, negative=sign in ("-", "\u2212", "\u2013"), comma=comma)
+    spotted.readings = tuple(r.scaled(exponent).as_share(kind) for r in readings)
+    if (
+        not (power or base_ten or unit)
+        and len(core) == 4
+        and "1500" <= core < "2200"
+        and is_year(text, start, end)
+    ):
+        spotted.soft = "year"
+    if comparison := _NAMED.search(text, max(0, start - 70), start):
+        spotted.name = comparison["name"]
+        spotted.compared = {"≤": "<=", "≥": ">="}.get(comparison["sign"], comparison["sign"])
+    if re.search(r"[ ,]", core) and not (power or base_ten):
+        spotted.parts = tuple(_parts(text, match, comma, lines))
+    return spotted
+
+
+def _parts(text: str, match: re.Match[str], comma: bool | None, lines: _Lines) -> Iterator[Spotted]:
+    pieces = list(re.finditer(r"[^ ,]+", match["core"]))
+    if len(pieces) > 20:
+        return
+    for piece in pieces:
+        part = lines.spotted(match.start("core") + piece.start(), match.start("core") + piece.end())
+        part.readings = read_number(piece[0].strip(".,'’"), None, None, negative=False, comma=comma)
+        yield part
+
+
+def _is_sign(text: str, at: int, sign: str) -> bool:
+    before = text[at - 1 : at]
+    if before.isalnum() or before in ("_", ")", "]", "}", "%", "°"):
+        return False
+    if sign == "\u2013" or before in (" ", "\u00a0", "\u2009"):
+        earlier = text[max(0, at - 3) : at].strip()
+        return not (earlier and earlier[-1].isdigit() and sign == "\u2013")
+    return True
+
+
+def _share_units(text: str, numbers: list[Spotted]) -> None:
+    """A unit said once for a range or an interval belongs to both its numbers: 3–5 %, (12.3 ± 0.4) × 10³."""
+    for i in range(len(numbers) - 2, -1, -1):
+        left, right = numbers[i], numbers[i + 1]
+        between = text[left.end : right.start]
+        if len(between) > 7 or not left.readings or not right.readings:
+            continue
+        shift = max((reading.shift for reading in right.readings), default=0)
+        kind = right.readings[0].kind
+        if re.fullmatch(r"\s?\)\s?[×·x]\s?", between) and right.text.startswith("10") and shift:
+            right.exempt, right.soft = "the power of ten of the number before it", None
+        elif not _LINKED.fullmatch(between):
+            continue
+        if kind in ("%", "‰") and not left.readings[0].kind:
+            left.readings = tuple(reading.as_share(kind) for reading in left.readings)
+        if shift and not any(reading.shift for reading in left.readings):
+            left.readings += tuple(reading.scaled(shift) for reading in left.readings)
+
+
+def _bind(text: str, numbers: list[Spotted], markers: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Give each marker's key to the number before it on its line; returns the markers that have none."""
+    ends = [number.end for number in numbers]
+    loose = []
+    for offset, key in markers:
+        at = bisect_left(ends, offset + 1) - 1
+        gap = text[ends[at] : offset] if at >= 0 else "\n"
+        if len(gap) > 60 or "\n" in gap.rstrip("\n") or "|" in gap or numbers[at].bound_to is not None:
+            loose.append((text.count("\n", 0, offset) + 1, key))
+        else:
+            numbers[at].bound_to = key
+    return loose
