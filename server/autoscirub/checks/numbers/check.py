@@ -164,67 +164,66 @@ def classify(spots: Spots, sources: Sequence[Source], exempt: Sequence[str] = ()
 
 
 def _one(number: Spotted, results: SourceIndex, stated: SourceIndex, exempt: Sequence[str]) -> ReportNumber:
-    def answer(
-        cls: NumberClass, found: Sequence[Source] = (), reason: str = "", crowded: bool = False
-    ) -> ReportNumber:
-        pairs = tuple((source.key, source.value) for source in found)
-        return ReportNumber(number.line, number.text, cls, pairs, reason, number.place, crowded)
-
     if number.bound_to is not None:
-        return _bound(number, results, stated, answer)
+        return _bound(number, number.bound_to, results, stated)
     if number.exempt is not None:
-        return answer(NumberClass.EXEMPT, reason=number.exempt)
+        return _answer(number, NumberClass.EXEMPT, reason=number.exempt)
     if any(words and (words == number.text or words in number.context) for words in exempt):
-        return answer(NumberClass.EXEMPT, reason="named as exempt")
+        return _answer(number, NumberClass.EXEMPT, reason="named as exempt")
     if not number.readings:
-        return answer(NumberClass.WITHOUT_SOURCE, reason="cannot be read as one number")
+        return _answer(number, NumberClass.WITHOUT_SOURCE, reason="cannot be read as one number")
     found = match(number, results)
     if found.count:
-        return _found(found, answer)
-    by_words, _, contested = nearest_by_words(number, results)
+        return _found(number, found)
+    by_words, contested = nearest_by_words(number, results)
     found = match(number, stated)
     if found.count and not (contested and not _PREDICTED.search(number.context)):
-        # Several predictions that state the same value are one statement, made again for a check.
-        return (
-            answer(NumberClass.MATCHED, found.sources[:1]) if found.distinct == 1 else _found(found, answer)
-        )
+        # Predictions that state the same value are one statement, made again for its check.
+        one = found.distinct == 1
+        return _answer(number, NumberClass.MATCHED, found.sources[:1]) if one else _found(number, found)
     if number.soft is not None:
-        return answer(NumberClass.EXEMPT, reason=number.soft)
-    reason = (
-        f"stated beforehand ({found.sources[0].key}), and not what came out" if found.count else "no source"
-    )
-    return answer(
-        NumberClass.WITHOUT_SOURCE,
-        [by_words] if by_words else [],
-        reason + ("; the nearest by its words" if by_words and not found.count else ""),
-    )
+        return _answer(number, NumberClass.EXEMPT, reason=number.soft)
+    nearest = [by_words] if by_words else []
+    if found.count:
+        reason = f"only stated beforehand, in {found.sources[0].key}"
+    else:
+        reason = "no source; the nearest by its words" if by_words else "no source"
+    return _answer(number, NumberClass.WITHOUT_SOURCE, nearest, reason)
 
 
-def _found(found: Match, answer) -> ReportNumber:  # type: ignore[no-untyped-def]
+def _answer(
+    number: Spotted,
+    cls: NumberClass,
+    found: Sequence[Source] = (),
+    reason: str = "",
+    *,
+    crowded: bool = False,
+) -> ReportNumber:
+    pairs = tuple((source.key, source.value) for source in found)
+    return ReportNumber(number.line, number.text, cls, pairs, reason, number.place, crowded)
+
+
+def _found(number: Spotted, found: Match) -> ReportNumber:
     if found.count == 1:
-        return answer(NumberClass.MATCHED, found.sources)
+        return _answer(number, NumberClass.MATCHED, found.sources)
     crowded = found.distinct > CROWD
-    more = f"{found.count:,} sources would do"
-    return answer(
-        NumberClass.AMBIGUOUS, found.sources, more + (": too many to tell" if crowded else ""), crowded
-    )
+    reason = f"{found.count:,} sources would do" + (": too many to tell" if crowded else "")
+    return _answer(number, NumberClass.AMBIGUOUS, found.sources, reason, crowded=crowded)
 
 
-def _bound(number, results: SourceIndex, stated: SourceIndex, answer) -> ReportNumber:  # type: ignore[no-untyped-def]
-    key = number.bound_to
+def _bound(number: Spotted, key: str, results: SourceIndex, stated: SourceIndex) -> ReportNumber:
     for index in (results, stated):
-        for name in (key, f"results.{key}"):
-            if (source := index.by_key.get(name)) is not None:
-                if not number.readings:
-                    return answer(
-                        NumberClass.WITHOUT_SOURCE, [source], "bound, and cannot be read as one number"
-                    )
-                right = agrees(number, source)
-                cls = NumberClass.BOUND if right else NumberClass.BOUND_WRONG
-                return answer(cls, [source], "" if right else "bound to it, and not a rounding of it")
-    return answer(
-        NumberClass.WITHOUT_SOURCE, reason=f"bound to {shown(key)}, which holds no number or is not there"
-    )
+        source = index.by_key.get(key) or index.by_key.get(f"results.{key}")
+        if source is None:
+            continue
+        if not number.readings:
+            reason = "bound, and cannot be read as one number"
+            return _answer(number, NumberClass.WITHOUT_SOURCE, [source], reason)
+        if agrees(number, source):
+            return _answer(number, NumberClass.BOUND, [source])
+        return _answer(number, NumberClass.BOUND_WRONG, [source], "bound to it, and not a rounding of it")
+    reason = f"bound to {shown(key)}, which holds no number or is not there"
+    return _answer(number, NumberClass.WITHOUT_SOURCE, reason=reason)
 
 
 def _decide(

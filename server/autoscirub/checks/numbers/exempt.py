@@ -40,7 +40,7 @@ _HARD: tuple[tuple[str, str], ...] = (
     ("identifier", r"\b(?=[0-9a-f]{0,39}[a-f])(?=[a-f]{0,39}[0-9])[0-9a-f]{7,64}\b(?![.,][0-9])"),
 )  # fmt: skip
 _CITATION = re.compile(r"\[(?:[0-9]{1,3}(?:[,;\s–-]{1,3}[0-9]{1,3}){0,30}|@[^\[\]\n]{1,200})\]")
-_INTERVAL = re.compile(r"(?:\bCI|interval|range|between|within|from|in|∈|=|:|%|\()\s*$", re.IGNORECASE)
+_INTERVAL = re.compile(r"(?:\bCI|interval|range|between|within|∈|=|:|%|\()\s*$", re.IGNORECASE)
 _LINE_STARTS = (
     ("heading number", re.compile(r"^[ \t>]*#{1,6}\s+([0-9]{1,3}(?:\.[0-9]{1,3})*\.?)(?=\s)", re.MULTILINE)),
     ("list marker", re.compile(r"^[ \t>]*(?:[-*+]\s)?\(?([0-9]{1,3})[.)](?=\s)", re.MULTILINE)),
@@ -79,11 +79,12 @@ def _start(region: Region) -> int:
     return region.start
 
 
-_NAME_END = re.compile(r"(?:[A-Za-z\u00aa-\u1fff_]|[A-Za-z]-|[\^_]\{?[-+−]?)$")
+_NAME_END = re.compile(r"(?:[A-Za-z\u00aa-\u1fff_]|[A-Za-z]-|[\^_]\{?[-+−]?)\Z")
 _UNIT_OF_COUNT = re.compile(r"\s?(?:[a-z]{2,30})")
 _FUNCTION = frozenset(
     ["a", "about", "after", "all", "also", "although", "an", "and", "are", "as", "at", "be", "been", "before", "began", "begins", "but", "by", "came", "come", "down", "during", "each", "edition", "ended", "every", "fell", "followed", "for", "from", "had", "has", "have", "he", "if", "in", "into", "is", "it", "its", "marks", "may", "most", "no", "nor", "not", "of", "off", "on", "once", "one", "only", "onwards", "or", "over", "rose", "saw", "season", "she", "shows", "since", "so", "some", "that", "the", "their", "then", "there", "these", "they", "this", "those", "through", "to", "together", "too", "under", "until", "up", "was", "were", "when", "where", "whether", "which", "while", "who", "with", "within", "would", "year", "years"]
 )
+"""Words that may follow a year; any other lower-case word is what the number counts."""
 _WORD_AFTER = re.compile(r"[ \u00a0\n]([A-Za-zµ°%]+)")
 _COMPARED = re.compile(r"[=<>≤≥≈~:]\s*$")
 
@@ -94,6 +95,8 @@ def part_of_a_name(text: str, start: int, end: int, *, decimal: bool) -> bool:
     if (match := _NAME_END.search(before)) and not (match[0][-1] == "-" and decimal):
         return True
     after = text[end : end + 2]
+    if after[:1] == "D" and not after[1:].isalnum():
+        return True
     return after[:1].isascii() and after[:1].isalpha() and after[1:].isdigit() and after[0] not in "xX"
 
 

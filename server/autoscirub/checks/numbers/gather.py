@@ -45,14 +45,14 @@ def gather_sources(root: Path, config: ProjectConfig, names: Sequence[str] | Non
     for name in dict.fromkeys(names if names is not None else ("results", "predictions")):
         try:
             _gather(gathered, root, config, name, asked=names is not None)
-        except _TooMany as error:
+        except _TooManyError as error:
             raise CheckError(str(error)) from None
         except CheckError as error:
             gathered.problems.append(str(error).replace(f"{root}/", ""))
     return gathered
 
 
-class _TooMany(CheckError):
+class _TooManyError(CheckError):
     pass
 
 
@@ -62,10 +62,8 @@ def _gather(gathered: Gathered, root: Path, config: ProjectConfig, name: str, *,
         if data is not None:
             _take(gathered, prediction_values(read_toml(data, PREDICTIONS_NAME, CheckError)))
             gathered.files.append(Evidence(path=PREDICTIONS_NAME, sha256=sha256_bytes(data), size=len(data)))
-    elif (
-        name == "results"
-        or (name.startswith(("results.", "results["))
-        and not name.endswith((".json", ".csv")))
+    elif name == "results" or (
+        name.startswith(("results.", "results[")) and not name.endswith((".json", ".csv"))
     ):
         results = load_results(root, find_results(root, config.results), limit=config.limits.results_bytes)
         values = source_values(results.values)
@@ -100,7 +98,7 @@ def _take(gathered: Gathered, values: Iterable[Source]) -> None:
     room = MAX_VALUES - len(gathered.sources)
     taken = list(islice(values, room + 1))
     if len(taken) > room:
-        raise _TooMany(
+        raise _TooManyError(
             f"the sources hold more than {MAX_VALUES:,} values; name fewer, or one key of the results"
         )
     gathered.sources += taken

@@ -128,16 +128,16 @@ def _inline(prose: Prose, text: str) -> None:
     at, no_end = 0, False
     while (match := _INLINE.search(text, at)) is not None:
         prose.add(text[at : match.start()])
-        token, kind = match[0], match.lastgroup
+        piece, kind = match[0], match.lastgroup
         kind = {"name": "command", "element": "tag"}.get(kind or "", kind)
         at = match.end()
         if kind == "command":
             name = match["name"]
             prose.add(MATH.get(name, "" if name.isalpha() else "\u2009"))
         elif kind == "escape":
-            prose.add(token[1])
+            prose.add(piece[1])
         elif kind == "tick":
-            starts = runs[len(token)]
+            starts = runs[len(piece)]
             while starts and starts[-1] < at:
                 starts.pop()
             if not starts:
@@ -147,7 +147,7 @@ def _inline(prose: Prose, text: str) -> None:
                 prose.add(inside)
             else:
                 prose.quote(inside, "code")
-            at = starts[-1] + len(token)
+            at = starts[-1] + len(piece)
         elif kind == "comment":
             end = -1 if no_end else text.find("-->", at)
             if end < 0:
@@ -156,19 +156,19 @@ def _inline(prose: Prose, text: str) -> None:
             prose.comment(text[match.start() : end + 3], text[at:end])
             at = end + 3
         elif kind in ("link", "target"):
-            prose.quote(re.sub(r"[\]()<>]", " ", token), "link")
+            prose.quote(re.sub(r"[\]()<>]", " ", piece), "link")
         elif kind == "footnote":
-            prose.quote(token, "footnote mark")
+            prose.quote(piece, "footnote mark")
         elif kind == "tag":
-            add_tag(prose, token, match["element"].lower())
+            add_tag(prose, piece, match["element"].lower())
         elif kind == "entity":
-            prose.add(entity(token))
+            prose.add(entity(piece))
         elif kind == "dollar":
-            prose.add("," if token == "{,}" else "")
+            prose.add("," if piece == "{,}" else "")
         elif kind == "line":
             inner = text[match.start() - 1 : match.start()].isalnum() and text[at : at + 1].isalnum()
             keep = inner or text[at : at + 1] in ("{", "")  # a name such as n_12, or a subscript
-            prose.add(token if keep else "")
+            prose.add(piece if keep else "")
         elif kind == "star":
             between = text[match.start() - 1 : match.start()].isdigit() and text[at : at + 1].isdigit()
             prose.add("×" if between else "")

@@ -37,24 +37,24 @@ def from_html(text: str) -> Prose:
     absent: set[str] = set()  # ends that do not come any more: looked for once
     while (match := _TOKEN.search(text, at)) is not None:
         prose.add(text[at : match.start()])
-        token, name = match[0], (match[1] or "").lower()
+        piece, name = match[0], (match[1] or "").lower()
         at = match.end()
-        if token == "<!--":
+        if piece == "<!--":
             end = -1 if "-->" in absent else text.find("-->", at)
             if end < 0:
                 absent.add("-->")
                 continue
             prose.comment(text[match.start() : end + 3], text[at:end])
             at = end + 3
-        elif token[0] == "&":
-            prose.add(entity(token))
-        elif (name in _CODE or name in _UNSEEN) and not token.startswith("</") and name not in absent:
+        elif piece[0] == "&":
+            prose.add(entity(piece))
+        elif (name in _CODE or name in _UNSEEN) and not piece.startswith("</") and name not in absent:
             found = re.compile(rf"</{name}\s*>", re.IGNORECASE).search(text, at)
             if found is None:
                 absent.add(name)
                 continue
             inside = text[at : found.start()]
-            prose.skip(token)
+            prose.skip(piece)
             if name in _CODE:
                 prose.quote(inside, "code")
             else:
@@ -62,6 +62,6 @@ def from_html(text: str) -> Prose:
             prose.skip(found[0])
             at = found.end()
         else:
-            add_tag(prose, token, name)
+            add_tag(prose, piece, name)
     prose.add(text[at:])
     return prose

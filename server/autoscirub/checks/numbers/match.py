@@ -109,8 +109,8 @@ def _named(number: Spotted, index: SourceIndex) -> list[Source]:
     return index.by_word.get(name, [])[:_FOR_NAMES] if name else []
 
 
-def nearest_by_words(number: Spotted, index: SourceIndex) -> tuple[Source | None, int, bool]:
-    """The result whose key shares most words with the number's line; how many; and whether that is most of the key.
+def nearest_by_words(number: Spotted, index: SourceIndex) -> tuple[Source | None, bool]:
+    """The result whose key shares most words with the number's line, and whether that is most of the key.
 
     The number's own unit counts as a word, so that TWh points at available_wind_twh.
     """
@@ -122,6 +122,6 @@ def nearest_by_words(number: Spotted, index: SourceIndex) -> tuple[Source | None
             for source in holders:
                 shared[source.key] = shared.get(source.key, 0) + 1
     if not shared:
-        return None, 0, False
+        return None, False
     best = max(shared, key=lambda key: (shared[key] / len(words_of(key)), shared[key], key))
-    return index.by_key[best], shared[best], shared[best] >= 2 and shared[best] * 3 >= 2 * len(words_of(best))
+    return index.by_key[best], shared[best] >= 2 and shared[best] * 3 >= 2 * len(words_of(best))

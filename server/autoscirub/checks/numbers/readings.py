@@ -46,7 +46,7 @@ class Reading:
         if self.kind == "words":  # who writes "two" does not mean 1.5
             return [(self.value, Decimal(0))]
         plain = [(self.value, self.unit)]
-        return plain + [(self.value.scaleb(exponent), self.unit.scaleb(exponent))] if exponent else plain
+        return [*plain, (self.value.scaleb(exponent), self.unit.scaleb(exponent))] if exponent else plain
 
 
 @cache

@@ -35,9 +35,8 @@ MAX_VALUES = 100_000
 """Source values of one check. Among more, nearly every number would be found by chance."""
 
 _WORD = re.compile(r"[A-Za-z]{1,40}")
-_NO_WORDS = frozenset(
-    ["a", "an", "and", "at", "by", "for", "from", "in", "is", "it", "its", "n", "no", "of", "on", "or", "our", "per", "results", "s", "the", "to", "with"]
-)
+_SMALL = "a an and at by for from in is it its n no of on or our per results s the to with"
+_NO_WORDS = frozenset(_SMALL.split())
 
 
 @dataclass(frozen=True)

@@ -221,11 +221,11 @@ def _one(text: str, match: re.Match[str], comma: bool | None, lines: _Lines) -> 
         spotted.name = comparison["name"]
         spotted.compared = {"≤": "<=", "≥": ">="}.get(comparison["sign"], comparison["sign"])
     if re.search(r"[ ,]", core) and not (power or base_ten):
-        spotted.parts = tuple(_parts(text, match, comma, lines))
+        spotted.parts = tuple(_parts(match, comma, lines))
     return spotted
 
 
-def _parts(text: str, match: re.Match[str], comma: bool | None, lines: _Lines) -> Iterator[Spotted]:
+def _parts(match: re.Match[str], comma: bool | None, lines: _Lines) -> Iterator[Spotted]:
     pieces = list(re.finditer(r"[^ ,]+", match["core"]))
     if len(pieces) > 20:
         return

@@ -1,0 +1,274 @@
+"""The numbers check: how numbers are spelled, where they come from, and what is answered."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from autoscirub.checks.numbers import (
+    NumberClass,
+    Source,
+    check_numbers,
+    classify,
+    find_numbers,
+    source_values,
+)
+from autoscirub.checks.numbers.spot import read_prose, spot
+from autoscirub.errors import CheckError
+from autoscirub.models import Answer
+
+TABLE = tomllib.loads((Path(__file__).parent / "spellings.toml").read_text(encoding="utf-8"))
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+
+
+def classes(text: str, sources: dict[str, object], format: str = "markdown") -> list[list[str]]:
+    numbers = classify(spot(read_prose(text, format)), list(source_values(sources)))
+    return [[re.sub(r"[\u00a0\u2009]", " ", n.text), n.cls.value] for n in numbers]
+
+
+@pytest.mark.parametrize("entry", TABLE["spelling"], ids=lambda entry: entry["text"][:40])
+def test_every_spelling_is_of_its_class(entry: dict) -> None:
+    assert (
+        classes(entry["text"], entry.get("sources", TABLE["sources"]), entry.get("format", "markdown"))
+        == entry["is"]
+    )
+
+
+def test_the_table_of_spellings_is_a_wide_one() -> None:
+    assert len(TABLE["spelling"]) >= 60
+    assert {cls for entry in TABLE["spelling"] for _, cls in entry["is"]} == {
+        cls.value for cls in NumberClass
+    }
+
+
+FINITE = st.floats(min_value=-1e9, max_value=1e9, allow_nan=False).map(lambda x: x + 0.0)
+
+
+@given(value=FINITE, places=st.integers(0, 6), rounding=st.sampled_from([ROUND_HALF_EVEN, ROUND_HALF_UP]))
+def test_a_correct_rounding_always_finds_its_source(value: float, places: int, rounding: str) -> None:
+    printed = Decimal(repr(value)).quantize(Decimal(1).scaleb(-places), rounding=rounding)
+    assume(not 1500 <= abs(printed) < 2200)
+    [number] = classify(spot(read_prose(f"it is {printed:f} here", "text")), [Source("results.x", value)])
+    assert number.cls is NumberClass.MATCHED
+    [number] = classify(spot(read_prose(f"it is {printed:,f} here", "text")), [Source("results.x", value)])
+    assert number.cls is NumberClass.MATCHED
+
+
+@given(values=st.lists(FINITE, min_size=1, max_size=5), printed=st.decimals(0, 10**6, places=3))
+def test_what_is_no_rounding_of_any_source_never_matches(values: list[float], printed: Decimal) -> None:
+    assume(all(abs(Decimal(repr(value)) - printed) * 2 > Decimal("0.001") for value in values))
+    sources = [Source(f"results.x[{i}]", value) for i, value in enumerate(values)]
+    numbers = classify(spot(read_prose(f"0.5 and 0.6 and {printed} units", "text")), sources)
+    assert numbers[-1].cls is NumberClass.WITHOUT_SOURCE
+
+
+@settings(max_examples=50)
+@given(text=st.text(max_size=300), format=st.sampled_from(["markdown", "latex", "html", "text"]))
+def test_any_text_is_read_and_every_line_is_one_of_its_own(text: str, format: str) -> None:
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").count("\n") + 1
+    assert all(1 <= number.line <= lines for number in find_numbers(text, format))
+
+
+@pytest.mark.parametrize(
+    ("format", "text"),
+    [
+        ("markdown", "a\n\n<!-- one\n\ntwo -->\n```\n7\n```\n`x`\n* b\n\n| c |\n|---|\nhere 4.5"),
+        ("latex", "a\n% comment\n\\begin{verbatim}\n7\n\\end{verbatim}\n\\textbf{b}\n\\\\\nhere 4.5"),
+        ("html", "<p\nclass=a>\n<!-- one\n\ntwo -->\n<script>\n1\n</script>\n<td>here 4.5"),
+        ("text", "a\r\nb\rhere 4.5"),
+    ],
+)
+def test_the_line_is_the_line_in_the_file(format: str, text: str) -> None:
+    number = next(number for number in find_numbers(text, format) if number.text == "4.5")
+    assert text.replace("\r\n", "\n").replace("\r", "\n").split("\n")[number.line - 1].endswith("4.5")
+
+
+def project(root: Path, report: str, results: dict, name: str = "report.md", **files: str) -> Path:
+    (root / "results.json").write_text(json.dumps(results), encoding="utf-8")
+    (root / name).write_text(report, encoding="utf-8")
+    for path, text in files.items():
+        (root / path.replace("__", ".")).write_text(text, encoding="utf-8")
+    return root
+
+
+def test_a_report_whose_numbers_are_all_found_holds(tmp_path: Path) -> None:
+    found = check_numbers(project(tmp_path, "It fell by 4.2 TWh in 2020.", {"drop": 4.1927}))
+    assert found.decision.answer is Answer.HOLDS
+    assert [number.cls for number in found.numbers] == ["matched", "exempt"]
+    assert found.numbers[0].sources == (("results.drop", 4.1927),)
+
+
+def test_a_number_without_source_is_open_and_under_strict_does_not_hold(tmp_path: Path) -> None:
+    root = project(
+        tmp_path, "Wind available: 3.45 TWh.\n\nAll 168 hours.", {"available_wind_twh": 4.1927, "n": 168}
+    )
+    found = check_numbers(root)
+    assert found.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert found.decision.open[0].startswith('report.md:1 "3.45 TWh"  results.available_wind_twh = 4.1927')
+    assert check_numbers(root, strict=True).decision.answer is Answer.DOES_NOT_HOLD
+
+
+def test_a_bound_number_that_is_wrong_does_not_hold(tmp_path: Path) -> None:
+    found = check_numbers(project(tmp_path, "3.45 TWh <!-- =results.wind -->", {"wind": 4.1927}))
+    assert found.decision.answer is Answer.DOES_NOT_HOLD
+    assert 'report.md:1 "3.45 TWh"  results.wind = 4.1927' in found.decision.evidence[-1].note
+
+
+@pytest.mark.parametrize("report", ["", "No numbers.", "In 2009 (see Figure 3)."])
+def test_a_report_without_a_number_that_could_be_looked_up_is_no_pass(tmp_path: Path, report: str) -> None:
+    assert check_numbers(project(tmp_path, report, {"x": 3})).decision.answer is Answer.COULD_NOT_BE_TOLD
+
+
+def test_missing_report_results_or_source_could_not_be_told(tmp_path: Path) -> None:
+    assert check_numbers(tmp_path).decision.answer is Answer.COULD_NOT_BE_TOLD
+    (tmp_path / "report.md").write_text("4.2", encoding="utf-8")
+    assert "results/results.json" in check_numbers(tmp_path).decision.open[0]
+    project(tmp_path, "4.2", {"x": 4.2})
+    assert check_numbers(tmp_path).decision.answer is Answer.HOLDS
+    lacking = check_numbers(tmp_path, sources=["results", "none.csv"])
+    assert lacking.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert lacking.decision.open == ["none.csv: is not there"]
+    with pytest.raises(CheckError):
+        check_numbers(tmp_path, report="../report.md")
+
+
+def test_a_number_among_a_crowd_of_values_is_no_pass(tmp_path: Path) -> None:
+    root = project(tmp_path, "It is 5 and 4.19.", {"a": 4.19, "all": [5 + i / 1000 for i in range(40)]})
+    found = check_numbers(root)
+    assert found.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert "too many to tell" in found.decision.open[0]
+    assert check_numbers(root, sources=["results.a"]).numbers[1].cls == "matched"
+
+
+def test_ambiguous_is_open_and_holds_except_under_strict(tmp_path: Path) -> None:
+    root = project(tmp_path, "It is 5 and 4.19.", {"a": 4.19, "b": 5, "c": 5})
+    found = check_numbers(root)
+    assert found.decision.answer is Answer.HOLDS
+    assert found.decision.open == ['report.md:1 "5"  results.b = 5, results.c = 5; 2 sources would do']
+    assert check_numbers(root, strict=True).decision.answer is Answer.COULD_NOT_BE_TOLD
+
+
+def test_cells_of_a_table_are_named_by_file_line_and_column(tmp_path: Path) -> None:
+    root = project(
+        tmp_path, "Link 2 takes 1500 MW; it is 4.19.", {"a": 4.19}, links__csv="bus,p_nom\nx,1200\ny,1500.2\n"
+    )
+    found = check_numbers(root, sources=["results", "links.csv"])
+    assert found.numbers[1].sources == (("links.csv:3 p_nom", 1500.2),)
+
+
+def test_bindings_survive_an_edit_of_the_text_around_and_of_the_number(tmp_path: Path) -> None:
+    bindings = {"fell by # TWh": "results.drop"}
+    for report, answer in [
+        ("It fell by **4.19** TWh.", Answer.HOLDS),
+        ("Quite otherwise worded, and later,\nit then fell\nby 4.2 TWh, we say.", Answer.HOLDS),
+        ("It fell by 3.45 TWh.", Answer.DOES_NOT_HOLD),
+        ("It rose by 4.19 TWh.", Answer.COULD_NOT_BE_TOLD),
+    ]:
+        root = project(tmp_path, report, {"drop": 4.1927})
+        assert check_numbers(root, bindings=bindings).decision.answer is answer, report
+    root = project(tmp_path, "4.2 and 4.19", {"drop": 4.1927})
+    assert check_numbers(root, bindings={"4.2 and 4.19": "drop"}).decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert [n.cls for n in check_numbers(root, bindings={"4.2": "drop"}).numbers] == ["bound", "matched"]
+
+
+def test_a_marker_with_no_number_before_it_is_open(tmp_path: Path) -> None:
+    found = check_numbers(project(tmp_path, "It is 4.19.\n\nSo <!-- =results.a -->", {"a": 4.19}))
+    assert found.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert found.decision.open == ["report.md:3 the marker =results.a has no number before it"]
+
+
+def test_named_exemptions_are_listed(tmp_path: Path) -> None:
+    root = project(tmp_path, "It is 4.19.\n\nThe budget was 3000 euros.", {"a": 4.19})
+    found = check_numbers(root, exempt=["budget was"])
+    assert (found.decision.answer, found.numbers[1].reason) == (Answer.HOLDS, "named as exempt")
+
+
+def test_a_notebook_is_read_by_cells_and_their_outputs(tmp_path: Path) -> None:
+    cells = [
+        {"cell_type": "markdown", "source": ["# A\n", "It is 4.19."]},
+        {
+            "cell_type": "code",
+            "source": "x = 7.77",
+            "outputs": [{"output_type": "stream", "text": ["a\n", "9.99\n"]}],
+        },
+        {
+            "cell_type": "code",
+            "source": "x",
+            "outputs": [{"output_type": "execute_result", "data": {"text/plain": "4.19"}}],
+        },
+    ]
+    root = project(tmp_path, json.dumps({"nbformat": 4, "cells": cells}), {"a": 4.19}, "report.ipynb")
+    found = check_numbers(root, report="report.ipynb")
+    assert [(n.place, n.text, n.cls) for n in found.numbers] == [
+        ("cell 1 line 2", "4.19", "matched"),
+        ("cell 2 line 2", "9.99", "without_source"),
+        ("cell 3 line 1", "4.19", "matched"),
+    ]
+    (root / "report.ipynb").write_text("{}", encoding="utf-8")
+    assert check_numbers(root, report="report.ipynb").decision.answer is Answer.COULD_NOT_BE_TOLD
+
+
+@pytest.mark.parametrize("name", ["nile", "sunspots"])
+def test_the_examples_raise_no_false_alarm(name: str, tmp_path: Path) -> None:
+    shutil.copytree(EXAMPLES / name, tmp_path / name, ignore=shutil.ignore_patterns("results"))
+    subprocess.run([sys.executable, "run.py"], cwd=tmp_path / name, check=True, capture_output=True)
+    found = check_numbers(tmp_path / name)
+    assert found.decision.answer is Answer.HOLDS, found.decision.open
+    assert not [n for n in found.numbers if n.cls in ("without_source", "bound_wrong")]
+
+
+GRID_REPORT = """\
+# Wind on the grid of Great Britain
+
+## 1. What was done
+
+A week of 168 hours was dispatched in 2024 [1]. The data come from a benchmark (Smith et al., 2021).
+
+## 2. What came out
+
+Demand was 15.94 TWh. Of 4.193 TWh of wind, 1.92 TWh (45.85 %) were curtailed; see Figure 2.
+Without limits, 0.0 % were. The stated volume of 3.45 TWh was predicted, and is wrong.
+The available wind was 3.45 TWh.
+Curtailment is 47.20 % <!-- =results.curtailment_pct --> and unserved demand 11.9–15.9 TWh.
+Storage lost 0.731 TWh.
+"""
+
+
+def test_a_report_on_real_results_has_each_number_in_its_class(field_case: Callable[[str], Path]) -> None:
+    root = field_case("gb-grid")
+    (root / "report.md").write_text(GRID_REPORT, encoding="utf-8")
+    found = check_numbers(root)
+    assert [(n.line, n.text, n.cls.value) for n in found.numbers] == [
+        (3, "1", "exempt"),
+        (5, "168", "matched"),
+        (5, "2024", "exempt"),
+        (5, "1", "exempt"),
+        (5, "2021", "exempt"),
+        (7, "2", "exempt"),
+        (9, "15.94 TWh", "matched"),
+        (9, "4.193 TWh", "matched"),
+        (9, "1.92 TWh", "matched"),
+        (9, "45.85 %", "matched"),
+        (9, "2", "exempt"),
+        (10, "0.0 %", "matched"),
+        (10, "3.45 TWh", "matched"),
+        (11, "3.45 TWh", "without_source"),
+        (12, "47.20 %", "bound_wrong"),
+        (12, "11.9", "matched"),
+        (12, "15.9 TWh", "matched"),
+        (13, "0.731 TWh", "without_source"),
+    ]
+    assert found.decision.answer is Answer.DOES_NOT_HOLD
+    lines = "\n".join(found.decision.open)
+    assert 'report.md:11 "3.45 TWh"  results.available_wind_twh = 4.19' in lines
