@@ -41,7 +41,7 @@ def hand_over(folder: Path, user: int | None) -> None:
     if user is None:
         return
     os.chown(folder, user, user)
-    folder.chmod(0o755)  # noqa: S103 - a copy; bwrap itself enters it as root without root's powers
+    folder.chmod(0o755)  # bwrap itself enters it, as root without root's powers
     for place, folders, files in os.walk(folder):
         for name in (*folders, *files):
             os.chown(os.path.join(place, name), user, user, follow_symlinks=False)  # noqa: PTH118 - many files
@@ -74,13 +74,18 @@ def bubblewrap_command(
     words += _open_folders(["/etc", "/etc/ssl"])
     for name in (*_READ, *(_NETWORK_READ if network else ())):
         words += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
-    temporary = ["--size", str(limits.disk), "--perms", "1777", "--tmpfs"]
+    temporary = ["--size", str(min(limits.disk, limits.memory)), "--perms", "1777", "--tmpfs"]
     words += ["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev", *temporary, "/dev/shm"]  # noqa: S108
     words += [*temporary, "/tmp", "--perms", "1777", "--dir", HOME]  # noqa: S108
     # Outer folders first, so that an inner one is not hidden; the program's own folder over what it lies in.
     binds = [(path, path, "--ro-bind") for path in readable] + [(folder, shown_as, "--bind")]
     for source, target, how in sorted(binds, key=lambda bind: (len(bind[1].parts), bind[2])):
-        words += [*_open_folders(str(parent) for parent in reversed(target.parents)), how, str(source), str(target)]
+        words += [
+            *_open_folders(str(parent) for parent in reversed(target.parents)),
+            how,
+            str(source),
+            str(target),
+        ]
     words += ["--remount-ro", "/", "--chdir", str(shown_as), "--clearenv"]
     for name, value in environment.items():
         words += ["--setenv", name, value]

@@ -73,7 +73,9 @@ class Isolated:
     @property
     def said(self) -> str:
         """The isolation in one line."""
-        return f"isolation: {self.isolation}" + "".join(f"; not enforced: {word}" for word in self.not_enforced)
+        return f"isolation: {self.isolation}" + "".join(
+            f"; not enforced: {word}" for word in self.not_enforced
+        )
 
 
 def available(isolation: Isolation = "best") -> tuple[Literal["bubblewrap", "process"], str | None]:
@@ -84,7 +86,9 @@ def available(isolation: Isolation = "best") -> tuple[Literal["bubblewrap", "pro
     if problem is None:
         return "bubblewrap", None
     if isolation == "bubblewrap":
-        raise SandboxError(f"isolation bubblewrap: {problem}; install it, or ask for isolation best or process")
+        raise SandboxError(
+            f"isolation bubblewrap: {problem}; install it, or ask for isolation best or process"
+        )
     return "process", problem
 
 
@@ -125,7 +129,7 @@ def run_isolated(
                 network=network,
                 user=user,
             )
-            run = _Run(words, scratch, {"PATH": os.defpath}, limits, [cwd], scratch, gently=False)
+            run = _Run(words, scratch, {"PATH": os.defpath}, limits, [cwd], [], gently=False)
         else:
             home, temporary = scratch / "home", scratch / "tmp"
             home.mkdir()
@@ -133,7 +137,7 @@ def run_isolated(
             bounds = {**limits.rlimits(), "nproc": limits.processes + _running()}
             words = [sys.executable, "-I", "-S", str(_KEEPER), json.dumps(bounds), *command]
             inside = _environment(environment, home=str(home), temporary=str(temporary))
-            run = _Run(words, cwd, inside, limits, [cwd, scratch], scratch, gently=True)
+            run = _Run(words, cwd, inside, limits, [cwd, scratch], [scratch], gently=True)
         return run.finish(kind, *_words(kind, problem, network))
     finally:
         remove_tree(scratch)
@@ -165,7 +169,7 @@ def _words(kind: str, problem: str | None, network: bool) -> tuple[tuple[str, ..
         return (*inside, *off, *_LIMITED), (*on, *rootly)
     asked = f" ({problem})" if problem else ""
     open_to = (
-        f"files outside its folder can be read and written{asked}",
+        f"files outside its folder can be read and written, the earlier results among them{asked}",
         "the network is open",
         "other processes of this user can be seen and ended",
     )
@@ -182,11 +186,11 @@ class _Run:
         environment: Mapping[str, str],
         limits: Limits,
         folders: list[Path],
-        scratch: Path,
+        marks: list[Path],
         *,
         gently: bool,
     ) -> None:
-        self._limits, self._folders, self._scratch, self._gently = limits, folders, scratch, gently
+        self._limits, self._folders, self._marks, self._gently = limits, folders, marks, gently
         self._before: Usage = usage(folders)
         self._tail: deque[bytes] = deque()
         self._said_bytes = 0
@@ -220,7 +224,7 @@ class _Run:
         try:
             timed_out, ended = self._wait()
         finally:
-            left = end_all(self._process, self._scratch, gently=self._gently)
+            left = end_all(self._process, self._marks, gently=self._gently)
             self._reader.join(timeout=_PATIENCE)
             if not self._reader.is_alive():
                 self._stream.close()

@@ -13,7 +13,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from autoscirub.sandbox.limits import Limits
 
@@ -66,10 +66,9 @@ def excess(pid: int, limits: Limits, before: Usage, folders: Iterable[Path]) -> 
     processes = descendants(pid)
     if len(processes) > limits.processes:
         return f"more than {limits.processes:,} processes at once"
-    if sum(_resident(process) for process in processes) > limits.memory:
-        # Pages that processes share were counted in each: ask again, exactly, before ending anything.
-        if sum(_proportional(process) for process in processes) > limits.memory:
-            return f"more than {limits.memory:,} bytes of memory"
+    # Pages that processes share are resident in each: ask again, exactly, before ending anything.
+    if all(sum(map(count, processes)) > limits.memory for count in (_resident, _proportional)):
+        return f"more than {limits.memory:,} bytes of memory"
     now = usage(folders)
     if now.size - before.size > limits.disk:
         return f"more than {limits.disk:,} bytes written"
@@ -78,11 +77,11 @@ def excess(pid: int, limits: Limits, before: Usage, folders: Iterable[Path]) -> 
     return None
 
 
-def end_all(process: subprocess.Popen[bytes], scratch: Path, *, gently: bool) -> list[int]:
+def end_all(process: subprocess.Popen[bytes], folders: Sequence[Path], *, gently: bool) -> list[int]:
     """End the run and all it started, wherever that went. Returns what could not be ended.
 
     `gently`: the keeper is asked first, since it alone has adopted what left the process tree. What was
-    orphaned past it is known by its working directory or its HOME, which no other run has.
+    orphaned past it is known by `folders`, which no other run has: its working directory, its HOME.
     """
     if gently and process.poll() is None:
         with contextlib.suppress(ProcessLookupError):
@@ -92,7 +91,7 @@ def end_all(process: subprocess.Popen[bytes], scratch: Path, *, gently: bool) ->
     until = monotonic() + _PATIENCE
     while True:
         left = descendants(process.pid) if process.poll() is None else []
-        left += [pid for pid in _strays(scratch) if pid != process.pid] if gently else []
+        left += [pid for pid in _strays(folders) if pid != process.pid] if gently else []
         _kill(left if gently else [process.pid])
         if process.poll() is None and (not left or not gently):
             _kill([process.pid])
@@ -121,14 +120,14 @@ def _numbers() -> list[str]:
         return []
 
 
-def _strays(scratch: Path) -> list[int]:
-    mark = os.fsencode(scratch)
+def _strays(folders: Sequence[Path]) -> list[int]:
+    marks = [os.fsencode(folder) for folder in folders]
     found = []
     for name in _numbers():
         folder = _PROC / name
         with contextlib.suppress(OSError):
-            inside = Path(os.readlink(folder / "cwd")).is_relative_to(scratch)  # noqa: PTH115 - may be gone
-            if (inside or mark in (folder / "environ").read_bytes()) and int(name) != os.getpid():
+            told = os.fsencode(os.readlink(folder / "cwd")) + b"\0" + (folder / "environ").read_bytes()  # noqa: PTH115
+            if any(mark in told for mark in marks) and int(name) != os.getpid():
                 found.append(int(name))
     return found
 

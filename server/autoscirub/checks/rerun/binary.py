@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from autoscirub.checks.rerun.pairs import Comparison, Status, Tolerance, Unclear
@@ -23,12 +24,12 @@ def compare_arrays(
 ) -> Iterator[Comparison | Unclear]:
     """`.npy` and `.npz`, array by array. Never unpickles anything."""
     try:
-        import numpy
+        numpy: Any = import_module("numpy")
     except ImportError:
         yield Unclear(path, "its bytes differ, and numpy is not installed here to look closer")
         return
     try:
-        old, new = _load(before), _load(after)
+        old, new = _load(numpy, before), _load(numpy, after)
     except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, MemoryError) as error:
         yield Unclear(path, f"its bytes differ, and it is no NumPy file that can be read: {str(error)[:100]}")
         return
@@ -36,7 +37,9 @@ def compare_arrays(
         if name not in old or name not in new:
             there = _shape(old.get(name, new.get(name)))
             status = Status.MISSING if name in old else Status.NEW
-            yield Comparison(path, name, there if name in old else None, there if name in new else None, status)
+            yield Comparison(
+                path, name, there if name in old else None, there if name in new else None, status
+            )
             continue
         yield from _compare_one(numpy, path, name, old[name], new[name], tolerance)
 
@@ -69,9 +72,7 @@ def _compare_one(
         yield Comparison(path, name, _shape(old), count, Status.MOVED)
 
 
-def _load(data: bytes) -> dict[str | None, Any]:
-    import numpy
-
+def _load(numpy: Any, data: bytes) -> dict[str | None, Any]:
     if not zipfile.is_zipfile(io.BytesIO(data)):
         return {None: numpy.lib.format.read_array(io.BytesIO(data), allow_pickle=False)}
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -105,18 +106,24 @@ def compare_pictures(path: str, before: bytes, after: bytes) -> Iterator[Compari
                     yield Unclear(path, "its bytes differ, and pictures of its kind are not decoded here")
                     return
                 pictures.append(image.convert("RGBA"))
-        except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        except (
+            UnidentifiedImageError,
+            OSError,
+            ValueError,
+            SyntaxError,
+            Image.DecompressionBombError,
+        ) as error:
             which = "the one before" if data is before else "the one that came out"
             yield Unclear(path, f"its bytes differ, and {which} cannot be decoded: {type(error).__name__}")
             return
     old, new = pictures
-    sizes = [f"{picture.width} × {picture.height} pixels" for picture in pictures]
+    was, is_now = (f"{picture.width} × {picture.height} pixels" for picture in pictures)
     if old.size != new.size:
-        yield Comparison(path, None, *sizes, Status.MOVED)
+        yield Comparison(path, None, was, is_now, Status.MOVED)
         return
     # getbbox looks at alpha alone unless told otherwise, and opaque pictures never differ there.
     box = ImageChops.difference(old, new).getbbox(alpha_only=False)
     if box is None:
-        yield Comparison(path, None, *sizes, Status.EQUAL)
+        yield Comparison(path, None, was, is_now, Status.EQUAL)
     else:
-        yield Comparison(path, None, sizes[0], f"{sizes[1]}; pixels differ within {box}", Status.MOVED)
+        yield Comparison(path, None, was, f"{is_now}; pixels differ within {box}", Status.MOVED)

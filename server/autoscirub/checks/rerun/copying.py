@@ -15,9 +15,9 @@ from autoscirub.errors import SandboxError
 from autoscirub.store import describe_kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["Copied", "Layout", "copy_project", "matches", "stamps", "walk"]
+__all__ = ["Copied", "Layout", "copy_project", "holding_any", "matches", "stamps", "walk"]
 
 _CHUNK = 1024 * 1024
 _MAX_BYTES = 20 * 1024**3
@@ -117,6 +117,25 @@ def copy_project(layout: Layout, target: Path) -> Copied:
     for path, status in files:
         _take(layout, target, path, status, outputs, copied)
     return copied
+
+
+def holding_any(folders: Sequence[Path], contents: Iterable[bytes]) -> list[Path]:
+    """The files below `folders` whose bytes equal one of `contents`. What is empty tells nothing."""
+    wanted: dict[int, set[str]] = {}
+    for data in contents:
+        if data:
+            wanted.setdefault(len(data), set()).add(hashlib.sha256(data).hexdigest())
+    found: list[Path] = []
+    for folder in folders:
+        for place, _, names in os.walk(folder):
+            for path in (Path(place, name) for name in names):
+                with contextlib.suppress(OSError):
+                    status = path.lstat()
+                    if not stat.S_ISREG(status.st_mode) or status.st_size not in wanted:
+                        continue
+                    if _copy(path, None) in wanted[status.st_size]:
+                        found.append(path)
+    return found
 
 
 def _take(

@@ -77,8 +77,15 @@ def find_program(command: Sequence[str], root: Path) -> Program:
     about = {
         "program": command[0],
         "sha256": None if asked else sha256_file(found),
-        "python": {key: asked[key] for key in ("implementation", "version", "distributions")} if asked else None,
-        "platform": [platform.system(), platform.release(), platform.machine(), "-".join(platform.libc_ver())],
+        "python": {key: asked[key] for key in ("implementation", "version", "distributions")}
+        if asked
+        else None,
+        "platform": [
+            platform.system(),
+            platform.release(),
+            platform.machine(),
+            "-".join(platform.libc_ver()),
+        ],
     }
     return Program([first, *command[1:]], list(dict.fromkeys(folders)), ":".join(dict.fromkeys(path)), about)
 

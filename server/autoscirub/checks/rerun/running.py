@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from autoscirub.checks.rerun.comparing import (
     compare_file,
     is_ignored,
 )
-from autoscirub.checks.rerun.copying import Copied, Layout, copy_project, matches, stamps, walk
+from autoscirub.checks.rerun.copying import Copied, Layout, copy_project, holding_any, matches, stamps, walk
 from autoscirub.checks.rerun.program import Program, find_program
 from autoscirub.checks.results import find_results
 from autoscirub.errors import ConfigError, PathRefused, SandboxError, TrustError
@@ -136,7 +136,7 @@ def _layout(project: Project, config: RunConfig) -> Layout:
             raise PathRefused(
                 f"[run] {shown(pattern)!r}: expected a path inside the project, relative to its root"
             )
-    outputs = dict.fromkeys([*config.outputs, *config.results, *_results_file(project)])
+    outputs = dict.fromkeys([*config.outputs, *config.results]) or _results_file(project)
     return Layout(project.root, project.state.root, tuple(outputs), tuple(config.inputs))
 
 
@@ -169,7 +169,11 @@ def _rerun(
     except SandboxError as error:
         return Rerun(_undecided(str(error), None, None))
     basis = _basis(config, copied, program, before)
-    bounds = Limits(**{**vars(limits), "seconds": config.seconds})
+    inside = [folder for folder in program.readable if folder.is_relative_to(project.root)]
+    if holding := holding_any(inside, before.values()):
+        why = f"{_some([str(path.relative_to(project.root)) for path in holding])}: holds the same bytes as an output"
+        return Rerun(_undecided(f"{why}, where the program reads; move it away", basis, None), basis=basis)
+    bounds = replace(limits, seconds=config.seconds)
     ran = run_isolated(
         program.command,
         cwd=copy,
@@ -189,14 +193,17 @@ def _rerun(
     for path in dict.fromkeys([*before, *after]):
         if path in unclear or path in unread:
             continue
-        for found in compare_file(path, before.get(path), after.get(path), Tolerance(config.rtol, config.atol)):
+        for found in compare_file(
+            path, before.get(path), after.get(path), Tolerance(config.rtol, config.atol)
+        ):
             if not is_ignored(found, config.ignore):
                 tally.add(found)
     for path, why in {**unclear, **unread}.items():
         if not is_ignored(Unclear(path, why), config.ignore):
             tally.unclear.append(Unclear(path, why))
     absent = [name for name in names if not any(matches(path, [name]) for path in (*before, *after))]
-    decision = _decide(tally, config, basis, ran, copied, absent)
+    unknown = [name for name in config.inputs if not any(matches(path, [name]) for path in copied.inputs)]
+    decision = _decide(tally, config, basis, ran, copied, absent, unknown)
     return Rerun(decision, tally.kept, tally.counts, basis, ran, copied.left_out)
 
 
@@ -224,7 +231,13 @@ class _Tally:
 
 
 def _decide(
-    tally: _Tally, config: RunConfig, basis: Basis, ran: Isolated, copied: Copied, absent: list[str]
+    tally: _Tally,
+    config: RunConfig,
+    basis: Basis,
+    ran: Isolated,
+    copied: Copied,
+    absent: list[str],
+    unknown: list[str],
 ) -> Decision:
     counts = tally.counts
     agreeing = counts[Status.EQUAL] + counts[Status.WITHIN_TOLERANCE]
@@ -237,6 +250,7 @@ def _decide(
     else:
         answer = Answer.HOLDS
     notes += [f"{name}: not there before, and not written" for name in absent]
+    notes += [f"{shown(name)}: a declared input, and no file of the copy" for name in unknown]
     if counts[Status.NEW]:
         new = [found.name for found in tally.other if found.status is Status.NEW]
         notes.append(f"{counts[Status.NEW]:,} new, with nothing to compare with: {', '.join(new[:5])}")
@@ -269,7 +283,9 @@ def _undecided(why: str, basis: Basis | None, ran: Isolated | None, copied: Copi
 
 
 def _evidence(tally: _Tally, config: RunConfig, ran: Isolated) -> list[Evidence]:
-    counted = ", ".join(f"{count:,} {status.replace('_', ' ')}" for status, count in tally.counts.items() if count)
+    counted = ", ".join(
+        f"{count:,} {status.replace('_', ' ')}" for status, count in tally.counts.items() if count
+    )
     note = f"{counted or 'nothing compared'}; rtol {config.rtol:g}, atol {config.atol:g}"
     found = [
         Evidence(path=one.path, key=one.key, value=_bounded(one.before), note=_note(one))
@@ -329,9 +345,7 @@ def _said(ran: Isolated) -> list[Evidence]:
 
 def _failure(ran: Isolated, changed: list[str]) -> str | None:
     if changed:
-        return (
-            f"the project's own files changed while it ran: {_some(changed)}; run it again when nothing writes there"
-        )
+        return f"the project's own files changed while it ran: {_some(changed)}; run it again when nothing writes there"
     if ran.ended is not None:
         more = "; raise [run] seconds if it needs longer" if ran.timed_out else ""
         return f"the command was ended: {ran.ended}{more}"
@@ -351,7 +365,8 @@ def _read_results(
     """The results that are there, and those that are there and cannot be read, with why."""
     found: dict[str, bytes] = {}
     unread: dict[str, str] = {}
-    for path, _ in walk(layout):
+    left_out: dict[str, str] = {}
+    for path, _ in walk(layout, left_out):
         if matches(path, names) and ((root / path).is_symlink() or not (root / path).is_dir()):
             try:
                 data = read_regular(root / path, limit=_FILE_BYTES, within=root, error=SandboxError)
@@ -360,6 +375,7 @@ def _read_results(
             else:
                 if data is not None:
                     found[path] = data
+    unread |= {path: why for path, why in left_out.items() if matches(path, names)}
     return found, unread
 
 
@@ -369,7 +385,9 @@ def _named(config: RunConfig) -> dict[str, str]:
 
 def _basis(config: RunConfig, copied: Copied, program: Program, before: dict[str, bytes]) -> Basis:
     compared = {"rtol": config.rtol, "atol": config.atol, "ignore": config.ignore, "network": config.network}
-    variables = {name: sha256_bytes(value.encode("utf-8", "replace")) for name, value in _named(config).items()}
+    variables = {
+        name: sha256_bytes(value.encode("utf-8", "replace")) for name, value in _named(config).items()
+    }
     return Basis(
         code=_digest({"files": copied.code, "command": config.command}),
         inputs=_digest(copied.inputs),

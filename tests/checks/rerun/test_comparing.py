@@ -1,0 +1,243 @@
+"""How two results compare, by kind of file."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autoscirub.checks.rerun.comparing import (
+    Comparison,
+    Status,
+    Tolerance,
+    Unclear,
+    compare_file,
+    is_ignored,
+)
+from autoscirub.checks.rerun.pairs import judge_pair, judge_text
+
+TOLERANCE = Tolerance(rtol=1e-6, atol=1e-9)
+EXACT = Tolerance(0, 0)
+
+
+def _json(before: Any, after: Any) -> dict[str | None, Status]:
+    found = compare_file("r.json", json.dumps(before).encode(), json.dumps(after).encode(), TOLERANCE)
+    return {one.key: one.status for one in found if isinstance(one, Comparison)}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "status"),
+    [
+        (1, 1, Status.EQUAL),
+        (1, 2, Status.MOVED),
+        (10**12, 10**12 + 1, Status.MOVED),  # whole numbers are counts: no tolerance
+        (1, 1.0, Status.EQUAL),
+        (1.0, 1.0 + 1e-7, Status.WITHIN_TOLERANCE),
+        (1.0, 1.0 + 1e-5, Status.MOVED),
+        (0.0, 1e-10, Status.WITHIN_TOLERANCE),
+        (0.0, 1e-8, Status.MOVED),
+        (0.0, -0.0, Status.EQUAL),
+        (float("nan"), float("nan"), Status.EQUAL),
+        (float("nan"), 1.0, Status.MOVED),
+        (1.0, float("nan"), Status.MOVED),
+        (float("inf"), float("inf"), Status.EQUAL),
+        (float("inf"), float("-inf"), Status.MOVED),
+        (float("inf"), 1e308, Status.MOVED),
+        (1e308, float("inf"), Status.MOVED),
+        (10**400, 1.0, Status.MOVED),
+        (True, 1, Status.MOVED),
+        (True, True, Status.EQUAL),
+        (None, None, Status.EQUAL),
+        (None, 0, Status.MOVED),
+        ("a", "a", Status.EQUAL),
+        ("1", 1, Status.MOVED),
+        ({}, {}, Status.EQUAL),
+        ([], {}, Status.MOVED),
+        ([1], 1, Status.MOVED),
+    ],
+)
+def test_two_values(before: Any, after: Any, status: Status) -> None:
+    assert judge_pair(before, after, TOLERANCE) is status
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.floats(allow_nan=False, allow_infinity=False))
+def test_with_no_tolerance_only_equal_numbers_agree(before: float, after: float) -> None:
+    assert (judge_pair(before, after, EXACT) is Status.EQUAL) == (before == after)
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+        max_leaves=20,
+    )
+)
+def test_anything_equals_itself(value: Any) -> None:
+    data = json.dumps({"x": value}).encode()
+    assert all(
+        getattr(one, "status", None) is Status.EQUAL or isinstance(one, Unclear)
+        for one in compare_file("r.json", data, data, EXACT)
+    )
+
+
+def test_json_is_compared_by_key_at_any_depth() -> None:
+    before = {"a": 1, "b": {"c": [1.0, 2.0], "gone": "x"}, "same": None}
+    after = {"a": 1, "b": {"c": [1.0, 3.0, 4.0]}, "same": None, "added": 5}
+    assert _json(before, after) == {
+        "a": Status.EQUAL,
+        "b.c[0]": Status.EQUAL,
+        "b.c[1]": Status.MOVED,
+        "b.c[2]": Status.NEW,
+        "b.gone": Status.MISSING,
+        "same": Status.EQUAL,
+        "added": Status.NEW,
+    }
+
+
+def test_the_order_of_keys_does_not_matter() -> None:
+    assert set(_json({"a": 1, "b": 2}, {"b": 2, "a": 1}).values()) == {Status.EQUAL}
+
+
+def test_json_before_that_cannot_be_read_is_unclear_and_after_is_moved() -> None:
+    [found] = compare_file("r.json", b"{", b"{}", EXACT)
+    assert isinstance(found, Unclear)
+    [found] = compare_file("r.json", b"{}", b'{"a": 1, "a": 2}', EXACT)
+    assert isinstance(found, Comparison)
+    assert found.status is Status.MOVED
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "status"),
+    [
+        ("1.0", "1.00", Status.EQUAL),
+        ("1.0", "1.0000001", Status.WITHIN_TOLERANCE),
+        ("1", "2", Status.MOVED),
+        ("1000000000000", "1000000000001", Status.MOVED),
+        ("north", "north", Status.EQUAL),
+        ("north", "south", Status.MOVED),
+        ("nan", "NaN", Status.EQUAL),
+        ("", "0", Status.MOVED),
+    ],
+)
+def test_two_cells(before: str, after: str, status: Status) -> None:
+    assert judge_text(before, after, TOLERANCE) is status
+
+
+def test_tables_are_compared_cell_by_cell_and_the_cell_is_named() -> None:
+    before = b"year,flow\n1871,1120.0\n1872,1160.0\n"
+    after = b"year,flow\r\n1871,1120.00\r\n1872,1161.0\r\n1873,1.0\r\n"
+    found = [one for one in compare_file("t.csv", before, after, TOLERANCE) if isinstance(one, Comparison)]
+    other = {one.key: (one.before, one.after, one.status) for one in found if one.status is not Status.EQUAL}
+    assert other == {
+        "row 3, flow": ("1160.0", "1161.0", Status.MOVED),
+        "row 4, year": (None, "1873", Status.NEW),
+        "row 4, flow": (None, "1.0", Status.NEW),
+    }
+
+
+def _npy(array: Any) -> bytes:
+    numpy = pytest.importorskip("numpy")
+    file = io.BytesIO()
+    numpy.save(file, array)
+    return file.getvalue()
+
+
+def test_arrays_are_compared_by_element() -> None:
+    numpy = pytest.importorskip("numpy")
+    old = numpy.array([[1.0, numpy.nan], [numpy.inf, 4.0]])
+    for change, status in ((1e-8, Status.WITHIN_TOLERANCE), (1.0, Status.MOVED)):
+        new = old.copy()
+        new[1, 1] += change
+        [found] = compare_file("a.npy", _npy(old), _npy(new), TOLERANCE)
+        assert isinstance(found, Comparison)
+        assert found.status is status
+    assert found.key == "[1, 1]"
+    assert (found.before, found.after) == (4.0, 5.0)
+
+
+def test_an_infinity_that_became_finite_moved() -> None:
+    numpy = pytest.importorskip("numpy")
+    [found] = compare_file("a.npy", _npy(numpy.array([numpy.inf])), _npy(numpy.array([1.0])), TOLERANCE)
+    assert isinstance(found, Comparison)
+    assert found.status is Status.MOVED
+
+
+def test_archives_of_arrays_are_compared_by_name_and_pickles_never_opened() -> None:
+    numpy = pytest.importorskip("numpy")
+    files = []
+    for arrays in ({"a": numpy.arange(3), "b": numpy.ones(2)}, {"a": numpy.arange(3), "c": numpy.ones(2)}):
+        file = io.BytesIO()
+        numpy.savez(file, **arrays)
+        files.append(file.getvalue())
+    found = {
+        one.key: one.status for one in compare_file("a.npz", *files, TOLERANCE) if isinstance(one, Comparison)
+    }
+    assert found == {"a": Status.EQUAL, "b": Status.MISSING, "c": Status.NEW}
+    pickled = io.BytesIO()
+    numpy.save(pickled, numpy.array([{"x": 1}], dtype=object), allow_pickle=True)
+    [unclear] = compare_file("a.npy", _npy(numpy.ones(1)), pickled.getvalue(), TOLERANCE)
+    assert isinstance(unclear, Unclear)
+
+
+def _picture(colour: tuple[int, int, int], kind: str = "PNG", spot: bool = False, **options: Any) -> bytes:
+    from PIL import Image
+
+    image = Image.new("RGB", (8, 8), colour)
+    if spot:
+        image.putpixel((3, 4), (255, 255, 255))
+    file = io.BytesIO()
+    image.save(file, kind, **options)
+    return file.getvalue()
+
+
+def test_pictures_are_compared_by_pixel_and_not_by_their_bytes() -> None:
+    plain, packed = _picture((1, 2, 3)), _picture((1, 2, 3), compress_level=0)
+    assert plain != packed
+    for after, status in ((packed, Status.EQUAL), (_picture((1, 2, 3), spot=True), Status.MOVED)):
+        [found] = compare_file("f.png", plain, after, TOLERANCE)
+        assert isinstance(found, Comparison)
+        assert found.status is status
+    assert "(3, 4, 4, 5)" in found.after
+
+
+def test_a_picture_that_cannot_be_decoded_is_unclear() -> None:
+    [found] = compare_file("f.png", _picture((1, 2, 3)), b"\x89PNG\r\n\x1a\nbroken", TOLERANCE)
+    assert isinstance(found, Unclear)
+
+
+def test_other_files_are_compared_by_their_bytes() -> None:
+    assert [
+        one.status for one in compare_file("n.txt", b"a", b"a", EXACT) if isinstance(one, Comparison)
+    ] == [Status.EQUAL]
+    assert [
+        one.status for one in compare_file("n.txt", b"a", b"b", EXACT) if isinstance(one, Comparison)
+    ] == [Status.MOVED]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "status"), [(b"x", None, Status.MISSING), (None, b"x", Status.NEW)]
+)
+def test_a_file_on_one_side_only(before: bytes | None, after: bytes | None, status: Status) -> None:
+    [found] = compare_file("r.json", before, after, EXACT)
+    assert isinstance(found, Comparison)
+    assert (found.key, found.status) == (None, status)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "ignored"),
+    [
+        ("tim*", True),
+        ("r.json: timing.*", True),
+        ("r.json", True),
+        ("timing.seconds", True),
+        ("seconds", False),
+        ("other.json", False),
+    ],
+)
+def test_ignore_names_a_file_a_key_or_both(pattern: str, ignored: bool) -> None:
+    one = Comparison("r.json", "timing.seconds", 1.0, 2.0, Status.MOVED)
+    assert is_ignored(one, [pattern]) == ignored
