@@ -71,7 +71,8 @@ def main() -> list[Row]:
     texts = [make_report(size) for size in SIZES]
     by_size = [best(lambda text=text: classify(spot(read_prose(text, "markdown")), few)) for text in texts]
     short = spot(read_prose(make_report(10_000), "markdown"))
-    by_count = [best(lambda values=make_sources(count): classify(short, values)) for count in COUNTS]
+    values = {count: make_sources(count) for count in COUNTS}
+    by_count = [best(lambda count=count: classify(short, values[count])) for count in COUNTS]
     rows = []
     for what, steps, times in (("report, MB", SIZES, by_size), ("source values", COUNTS, by_count)):
         for i in (1, 2):

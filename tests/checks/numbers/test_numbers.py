@@ -32,8 +32,8 @@ TABLE = tomllib.loads((Path(__file__).parent / "spellings.toml").read_text(encod
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
 
-def classes(text: str, sources: dict[str, object], format: str = "markdown") -> list[list[str]]:
-    numbers = classify(spot(read_prose(text, format)), list(source_values(sources)))
+def classes(text: str, sources: dict[str, object], kind: str = "markdown") -> list[list[str]]:
+    numbers = classify(spot(read_prose(text, kind)), list(source_values(sources)))
     return [[re.sub(r"[\u00a0\u2009]", " ", n.text), n.cls.value] for n in numbers]
 
 
@@ -74,14 +74,14 @@ def test_what_is_no_rounding_of_any_source_never_matches(values: list[float], pr
 
 
 @settings(max_examples=50)
-@given(text=st.text(max_size=300), format=st.sampled_from(["markdown", "latex", "html", "text"]))
-def test_any_text_is_read_and_every_line_is_one_of_its_own(text: str, format: str) -> None:
+@given(text=st.text(max_size=300), kind=st.sampled_from(["markdown", "latex", "html", "text"]))
+def test_any_text_is_read_and_every_line_is_one_of_its_own(text: str, kind: str) -> None:
     lines = text.replace("\r\n", "\n").replace("\r", "\n").count("\n") + 1
-    assert all(1 <= number.line <= lines for number in find_numbers(text, format))
+    assert all(1 <= number.line <= lines for number in find_numbers(text, kind))
 
 
 @pytest.mark.parametrize(
-    ("format", "text"),
+    ("kind", "text"),
     [
         ("markdown", "a\n\n<!-- one\n\ntwo -->\n```\n7\n```\n`x`\n* b\n\n| c |\n|---|\nhere 4.5"),
         ("latex", "a\n% comment\n\\begin{verbatim}\n7\n\\end{verbatim}\n\\textbf{b}\n\\\\\nhere 4.5"),
@@ -89,8 +89,8 @@ def test_any_text_is_read_and_every_line_is_one_of_its_own(text: str, format: st
         ("text", "a\r\nb\rhere 4.5"),
     ],
 )
-def test_the_line_is_the_line_in_the_file(format: str, text: str) -> None:
-    number = next(number for number in find_numbers(text, format) if number.text == "4.5")
+def test_the_line_is_the_line_in_the_file(kind: str, text: str) -> None:
+    number = next(number for number in find_numbers(text, kind) if number.text == "4.5")
     assert text.replace("\r\n", "\n").replace("\r", "\n").split("\n")[number.line - 1].endswith("4.5")
 
 

@@ -81,9 +81,14 @@ def _start(region: Region) -> int:
 
 _NAME_END = re.compile(r"(?:[A-Za-z\u00aa-\u1fff_]|[A-Za-z]-|[\^_]\{?[-+−]?)\Z")
 _UNIT_OF_COUNT = re.compile(r"\s?(?:[a-z]{2,30})")
-_FUNCTION = frozenset(
-    ["a", "about", "after", "all", "also", "although", "an", "and", "are", "as", "at", "be", "been", "before", "began", "begins", "but", "by", "came", "come", "down", "during", "each", "edition", "ended", "every", "fell", "followed", "for", "from", "had", "has", "have", "he", "if", "in", "into", "is", "it", "its", "marks", "may", "most", "no", "nor", "not", "of", "off", "on", "once", "one", "only", "onwards", "or", "over", "rose", "saw", "season", "she", "shows", "since", "so", "some", "that", "the", "their", "then", "there", "these", "they", "this", "those", "through", "to", "together", "too", "under", "until", "up", "was", "were", "when", "where", "whether", "which", "while", "who", "with", "within", "would", "year", "years"]
+_SMALL = (
+    "a about after all also although an and are as at be been before began begins but by came come "
+    "down during each edition ended every fell followed for from had has have he if in into is it "
+    "its marks may most no nor not of off on once one only onwards or over rose saw season she shows "
+    "since so some that the their then there these they this those through to together too under "
+    "until up was were when where whether which while who with within would year years "
 )
+_FUNCTION = frozenset(_SMALL.split())
 """Words that may follow a year; any other lower-case word is what the number counts."""
 _WORD_AFTER = re.compile(r"[ \u00a0\n]([A-Za-zµ°%]+)")
 _COMPARED = re.compile(r"[=<>≤≥≈~:]\s*$")

@@ -43,6 +43,7 @@ _LINKED = re.compile(r"\s?(?:[–−-]|to|±|\+/-|and|;)\s?")
 _NAMED = re.compile(
     r"(?P<name>[A-Za-zα-ωΑ-Ω][\w-]{0,40})(?:\([^()\n]{0,20}\))?[\s\u00a0\u2009]*(?P<sign><=|>=|[<>≤≥])\s*$"
 )
+_SIGNS = ("<", ">", "≤", "≥", "=")
 _WORDS = {word: n for n, word in enumerate(
     ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], 2)}  # fmt: skip
 _WORD = re.compile(rf"(?<![\w-])(?:{'|'.join(_WORDS)})\b", re.IGNORECASE)
@@ -217,7 +218,8 @@ def _one(text: str, match: re.Match[str], comma: bool | None, lines: _Lines) -> 
         and is_year(text, start, end)
     ):
         spotted.soft = "year"
-    if comparison := _NAMED.search(text, max(0, start - 70), start):
+    near = text[max(0, start - 3) : start].rstrip()
+    if near[-1:] in _SIGNS and (comparison := _NAMED.search(text, max(0, start - 70), start)):
         spotted.name = comparison["name"]
         spotted.compared = {"≤": "<=", "≥": ">="}.get(comparison["sign"], comparison["sign"])
     if re.search(r"[ ,]", core) and not (power or base_ten):

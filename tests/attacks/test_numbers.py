@@ -1,0 +1,127 @@
+"""Hostile reports: bounded in time and memory, and nothing written to hide a number hides it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import autoscirub
+from autoscirub.checks.numbers import check_numbers, find_numbers
+from autoscirub.models import Answer
+
+SERVER = Path(autoscirub.__file__).resolve().parents[1]
+
+# One megabyte of anything (at worst half a million numbers) takes at most 12 seconds and 500 MB; the child gets five
+# times that.
+CHILD = """
+import resource, sys
+from autoscirub.checks.numbers import find_numbers
+resource.setrlimit(resource.RLIMIT_AS, (2_500_000_000,) * 2)
+resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
+unit, kind = sys.argv[1].encode().decode("unicode_escape"), sys.argv[2]
+print(len(find_numbers(unit * (1_000_000 // len(unit)), kind)))
+"""
+
+BOMBS = [
+    ("7", "text"),
+    ("1,", "text"),
+    ("1 ", "text"),
+    ("100 ", "text"),
+    ("1e", "text"),
+    ("p < 1 ", "text"),
+    (" and 1", "text"),
+    ("a", "text"),
+    ("[1,", "text"),
+    ("<!--", "markdown"),
+    ("[", "markdown"),
+    ("](", "markdown"),
+    ("[^", "markdown"),
+    ("<a ", "markdown"),
+    ("_", "markdown"),
+    ("> ", "markdown"),
+    ("`a``b```c", "markdown"),
+    ("# References\\n", "markdown"),
+    ("<code>", "html"),
+    ("<!--", "html"),
+    ("<sup>", "html"),
+    ("\\\\vspace{", "latex"),
+    ("\\\\begin{verbatim}", "latex"),
+    ("\\\\verb|", "latex"),
+    ("{", "latex"),
+    ("\\\\a[", "latex"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("unit", "kind"), BOMBS)
+def test_a_megabyte_of_anything_is_read_within_its_bound(unit: str, kind: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(CHILD), unit, kind],
+        env={**os.environ, "PYTHONPATH": str(SERVER)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-300:]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`<!--` and 3.45 TWh and `-->`",
+        "an opened <!-- comment that never ends, 3.45 TWh",
+        "a code span that is a number: `3.45 TWh`",
+        "other digits: \u0663.\u0664\u0665 TWh and \uff13.\uff14\uff15",
+        "entities: &#51;.&#52;5 TWh",
+        "emphasis: **3**.**45** TWh",
+        "an escape: 3\\.45 TWh",
+        "```never closed``` 3.45",
+    ],
+)
+def test_a_number_is_seen_however_it_is_dressed(text: str) -> None:
+    seen = [number for number in find_numbers(text) if number.exempt is None]
+    assert "3.45" in seen[0].text
+
+
+def test_a_macro_of_the_preamble_is_looked_at() -> None:
+    text = "\\documentclass{article}\n\\newcommand{\\wind}{3.45}\n\\begin{document}\n\\wind\n\\end{document}"
+    assert [(number.line, number.text) for number in find_numbers(text, "latex")] == [(2, "3.45")]
+
+
+@pytest.mark.parametrize("text", ["7" * 5000, "1e999", "10^999", "1." + "0" * 5000, "9" * 400 + "e330"])
+def test_a_number_beyond_all_measure_is_without_source(text: str, tmp_path: Path) -> None:
+    (tmp_path / "results.json").write_text('{"x": 1e300, "y": 7}', encoding="utf-8")
+    (tmp_path / "report.md").write_text(f"It is {text} in all.", encoding="utf-8")
+    assert check_numbers(tmp_path).decision.answer is Answer.COULD_NOT_BE_TOLD
+
+
+def test_sources_without_bound_or_meaning_are_no_pass(tmp_path: Path) -> None:
+    (tmp_path / "report.md").write_text("It is 4.19.", encoding="utf-8")
+    (tmp_path / "results.json").write_text(
+        json.dumps({"x": [i / 7 for i in range(100_001)]}), encoding="utf-8"
+    )
+    found = check_numbers(tmp_path)
+    assert found.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert "more than 100,000 values" in found.decision.open[0]
+    (tmp_path / "results.json").write_text('{"x": NaN, "y": Infinity, "z": true}', encoding="utf-8")
+    (tmp_path / "report.md").write_text(
+        "It is 1 <!-- =results.z --> or 2 <!-- =results.x -->", encoding="utf-8"
+    )
+    assert check_numbers(tmp_path).decision.answer is Answer.COULD_NOT_BE_TOLD
+
+
+def test_a_report_that_is_a_link_a_fifo_or_too_large_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "results.json").write_text('{"x": 4.19}', encoding="utf-8")
+    (tmp_path / "report.md").symlink_to("/etc/passwd")
+    assert check_numbers(tmp_path).decision.answer is Answer.COULD_NOT_BE_TOLD
+    os.mkfifo(tmp_path / "pipe.md")
+    assert check_numbers(tmp_path, report="pipe.md").decision.answer is Answer.COULD_NOT_BE_TOLD
+    (tmp_path / "large.md").write_bytes(b"4.19 " * 500_000)
+    assert check_numbers(tmp_path, report="large.md").decision.answer is Answer.COULD_NOT_BE_TOLD
