@@ -2,7 +2,7 @@
 
 Each doubling is measured against the step before it in the same run: 2 is linear, 4 would be quadratic.
 
-    python benchmarks/run.py numbers
+    python benchmarks/run.py report_numbers
 """
 
 from __future__ import annotations
