@@ -320,3 +320,13 @@ def test_requirements_alone_are_enough(slope_project, write_results) -> None:
         assert [decision.subject for decision in checked.decisions] == ["C1"]
         assert checked.report.all_satisfied
     assert checked.verification is None
+
+
+def test_a_round_part_that_is_a_directory_is_named_and_the_other_rounds_stand(ruled) -> None:
+    check(ruled)
+    (ruled / ".autoscirub" / "revisions" / "round-005" / "verification.json").mkdir(parents=True)
+    checked = check(ruled)
+    assert checked.report.round == 1
+    [odd] = [entry for entry in checked.rounds if entry.number == 5]
+    assert (odd.status, odd.known) == ("incomplete", False)
+    assert "directory" in odd.problems[0]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from autoscirub.checks import (
+    RUBRIC_LIMIT,
     RUBRIC_NAME,
     Kept,
     Results,
@@ -188,6 +189,8 @@ class RoundVerification:
         renewed = lock_rubric(self.rubric, at=lock.frozen_at)
         self.session.manifest.locks = self.session.manifest.locks.model_copy(update={"rubric": renewed})
         state[RUBRIC_NAME] = locked[RUBRIC_NAME] = self.rubric.executable
+        if self.rubric.source != RUBRIC_NAME:
+            locked["rubric-source"] = self.opened.read(self.rubric.source, limit=RUBRIC_LIMIT)
 
     def _summary(self) -> ChangeSummary:
         """What was done about each target: the reviser's own words, and what really changed."""
