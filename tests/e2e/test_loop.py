@@ -76,6 +76,9 @@ def start(tmp_path_factory):
     return project, driver, environment
 
 
+SHARES = 4
+"""The steps are dealt out, so that processes that run the tests side by side take some each."""
+
 LOOP = ["run", "--max-rounds", "4", "--revise", f"{sys.executable} revise.py"]
 
 
@@ -107,7 +110,8 @@ def events(project: Path) -> list[str]:
 
 
 @pytest.mark.slow
-def test_killed_at_every_step_the_loop_started_again_ends_as_an_uninterrupted_one(start, tmp_path) -> None:
+@pytest.mark.parametrize("share", range(SHARES))
+def test_killed_at_every_step_the_loop_started_again_ends_as_an_uninterrupted_one(start, tmp_path, share) -> None:
     whole, environment = prepare(start, tmp_path / "whole")
     assert drive(start, whole, environment, "count", 0) == 0
     steps = int((whole.parent / "count").read_text())
@@ -115,7 +119,7 @@ def test_killed_at_every_step_the_loop_started_again_ends_as_an_uninterrupted_on
     expected = normalised(whole)
     assert '"all_satisfied": true' in expected[".autoscirub/verification_report.json"]
     prepared, environment = prepare(start, tmp_path / "prepared")
-    for number in range(1, steps + 1):
+    for number in range(1 + share, steps + 1, SHARES):
         folder = tmp_path / f"killed-{number}"
         shutil.copytree(tmp_path / "prepared", folder, symlinks=True)
         copy = folder / "nile"

@@ -320,3 +320,94 @@ def test_requirements_alone_are_enough(slope_project, write_results) -> None:
         assert [decision.subject for decision in checked.decisions] == ["C1"]
         assert checked.report.all_satisfied
     assert checked.verification is None
+
+
+def test_a_round_part_that_is_a_directory_is_named_and_the_other_rounds_stand(ruled) -> None:
+    check(ruled)
+    (ruled / ".autoscirub" / "revisions" / "round-005" / "verification.json").mkdir(parents=True)
+    checked = check(ruled)
+    assert checked.report.round == 1
+    [odd] = [entry for entry in checked.rounds if entry.number == 5]
+    assert (odd.status, odd.known) == ("incomplete", False)
+    assert "directory" in odd.problems[0]
+
+
+DAEMON = """
+import os, signal, sys, time
+if os.fork() == 0:
+    os.setsid()
+    signal.pause()  # holds the pipe of its parent for ever
+print("gone")
+"""
+
+
+def test_a_grandchild_that_left_the_group_and_holds_the_pipe_is_not_waited_for(ruled, reviser) -> None:
+    said: list[bytes] = []
+    ran = run_rounds(ruled, revise=reviser(DAEMON), said=said.append)
+    assert ran.ended.state == "stalled"
+    assert said == [b"gone"]
+
+
+def test_a_changes_file_that_cannot_be_read_fails_the_revision_and_what_it_locked_is_put_back(
+    ruled, reviser
+) -> None:
+    before = (ruled / "rubric.toml").read_bytes()
+    source = "import os, pathlib\npathlib.Path(os.environ['AUTOSCIRUB_CHANGES']).write_text('[')\n"
+    ran = run_rounds(ruled, revise=reviser(source))
+    assert ran.ended.state == "error"
+    assert "AUTOSCIRUB_CHANGES file cannot be read" in ran.ended.why
+    touching = "pathlib.Path('rubric.toml').write_text('')\n"
+    ran = run_rounds(ruled, revise=reviser(source + touching), go_on=True)
+    assert "what is locked" in ran.ended.why
+    assert (ruled / "rubric.toml").read_bytes() == before
+
+
+def test_a_cut_off_revision_that_had_touched_what_is_locked_is_put_back_and_begins_again(
+    ruled, reviser
+) -> None:
+    import os
+    import signal
+    import subprocess
+    import sys
+    from pathlib import Path
+
+    before = {name: (ruled / name).read_bytes() for name in ("rubric.toml", "prereg.toml", ".prereg.lock")}
+    touching = "import os, pathlib, signal\n"
+    touching += "".join(f"pathlib.Path({name!r}).write_text('x')\n" for name in before)
+    touching += (
+        "pathlib.Path('.autoscirub/run_manifest.json').unlink()\nos.kill(os.getppid(), signal.SIGKILL)\n"
+    )
+    program = (
+        "import sys; from autoscirub.workflow import run_rounds; run_rounds(sys.argv[1], revise=sys.argv[2:])"
+    )
+    command = [sys.executable, "-c", program, str(ruled), *reviser(touching)]
+    done = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "server")}
+    )
+    assert done.returncode == -signal.SIGKILL
+    assert run_rounds(ruled, revise=reviser()).ended.state == "satisfied"
+    assert {name: (ruled / name).read_bytes() for name in before} == before
+
+
+def test_a_check_after_an_ending_opens_nothing_unless_the_work_is_done(ruled, reviser, write_results) -> None:
+    run_rounds(ruled, revise=reviser(NOTHING))
+    assert check(ruled).ended.state == "stalled"
+    write_results(ruled, slope=0.51, low=0.4, high=0.6)
+    assert check(ruled).ended.state == "stalled"
+    (ruled / "out").mkdir()
+    (ruled / "out" / "table.csv").write_text("x,y\n1,2\n")
+    assert check(ruled).ended.state == "satisfied"
+    (ruled / "out" / "table.csv").unlink()
+    assert check(ruled).ended is None  # what no longer holds is not called satisfied
+
+
+def test_a_check_added_after_the_freeze_is_held_to_what_a_freeze_refuses(ruled) -> None:
+    from autoscirub.errors import CheckError
+
+    check(ruled)
+    text = (ruled / "rubric.toml").read_text()
+    for expression in ("abs(results.slope - 0.5) < 0.1", "results.slope >", "len(results.slope) >= 0"):
+        more = f'\n[[criteria.checks]]\nid = "more"\nkind = "expr"\nexpr = "{expression}"\n'
+        (ruled / "rubric.toml").write_text(text + more)
+        with pytest.raises(CheckError, match='check "more"'):
+            check(ruled)

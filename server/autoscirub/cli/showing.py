@@ -27,7 +27,7 @@ def worst_of(decisions: Iterable[Decision]) -> int:
 
 def shown_check(checked: Checked, stream: TextIO, *, short: bool = False) -> str:
     """Predictions, then requirements, then how the loop stands; `short`: without the single checks and criteria."""
-    from autoscirub.report import render_decision, render_ending, render_report, render_verification
+    from autoscirub.report import plain, render_decision, render_ending, render_report, render_verification
 
     parts: list[str] = []
     shown: set[int] = set()
@@ -40,6 +40,9 @@ def shown_check(checked: Checked, stream: TextIO, *, short: bool = False) -> str
     if checked.report is not None:
         parts.append(render_report(checked.report, stream))
     outcome = checked.verification.outcome if checked.verification else None
+    for change in checked.scope_changes:
+        what = ", ".join([*change.criteria, *change.settings])
+        parts.append(f"scope changed at {change.at} by {change.by}: {plain(change.reason)} ({plain(what)})")
     if short:
         parts = [line for part in parts for line in part.splitlines() if not line.startswith(" ")]
     parts.append(render_ending(checked.ended, outcome, stream))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import selectors
 import shutil
 import signal
 import subprocess
@@ -43,8 +44,8 @@ def run_program(
 ) -> Finished:
     """Run a program to its end, with no standard input, and then end everything it left running.
 
-    `environment` is added to ours. Its output (both streams) goes to `said` as it comes; the last 64 KB are
-    kept. After `seconds` the whole process group is ended. Raises SandboxError when it cannot be started.
+    `environment` is added to ours. Its output (both streams) goes to `said` line by line as it comes; the last
+    64 KB are kept. After `seconds` the whole process group is ended. Raises SandboxError when it cannot be started.
     """
     program = shutil.which(command[0], path=os.environ.get("PATH")) if command else None
     if program is None:
@@ -61,9 +62,8 @@ def run_program(
         )
     except OSError as cause:
         raise SandboxError(f"{command[0]}: cannot be started: {cause.strerror}") from cause
-    tail: deque[bytes] = deque()
     assert process.stdout is not None  # noqa: S101 - a pipe was asked for
-    reader = threading.Thread(target=_read, args=(process.stdout, tail, said), daemon=True)
+    reader = _Reader(process.stdout, said)
     reader.start()
     timed_out = False
     try:
@@ -72,23 +72,69 @@ def run_program(
         timed_out = True
     finally:
         _end_group(process)
-        # A grandchild that left the group may hold the pipe open; it is not waited for.
-        reader.join(timeout=_GRACE_SECONDS)
-        process.stdout.close()
-    text = b"".join(tail)[-_KEPT_BYTES:].decode("utf-8", "replace")
-    return Finished(process.returncode, text, timed_out)
+        reader.finish()
+    return Finished(process.returncode, reader.text(), timed_out)
 
 
-def _read(stream: IO[bytes], tail: deque[bytes], said: Callable[[bytes], None] | None) -> None:
-    size = 0
-    with contextlib.suppress(OSError, ValueError):
-        while chunk := stream.read1(8192):  # type: ignore[attr-defined]
-            if said is not None:
-                said(chunk)
-            tail.append(chunk)
-            size += len(chunk)
-            while size - len(tail[0]) > _KEPT_BYTES:
-                size -= len(tail.popleft())
+class _Reader(threading.Thread):
+    """Reads what the program says until nobody holds the pipe, or until told to finish.
+
+    A grandchild that left the process group may hold the pipe for ever, so the end of the file is not waited for.
+    """
+
+    def __init__(self, stream: IO[bytes], said: Callable[[bytes], None] | None) -> None:
+        super().__init__(daemon=True)
+        self._stream, self._said = stream, said
+        self._wake, self._woken = os.pipe()
+        self._tail: deque[bytes] = deque()
+        self._size = 0
+        self._line = b""
+
+    def run(self) -> None:
+        descriptor = self._stream.fileno()
+        os.set_blocking(descriptor, False)
+        with selectors.DefaultSelector() as selector:
+            selector.register(descriptor, selectors.EVENT_READ)
+            selector.register(self._wake, selectors.EVENT_READ)
+            told = False
+            while True:
+                ready = {key.fd for key, _ in selector.select(timeout=0 if told else None)}
+                told = told or self._wake in ready
+                if descriptor not in ready:
+                    if told:
+                        return
+                    continue
+                chunk = os.read(descriptor, 65536)
+                if not chunk:
+                    return
+                self._take(chunk)
+                if told and self._size > _KEPT_BYTES:
+                    return  # it floods the pipe, and has been ended
+
+    def _take(self, chunk: bytes) -> None:
+        self._tail.append(chunk)
+        self._size += len(chunk)
+        while len(self._tail) > 1 and self._size - len(self._tail[0]) > _KEPT_BYTES:
+            self._size -= len(self._tail.popleft())
+        if self._said is not None:
+            *lines, self._line = (self._line + chunk).split(b"\n")
+            for line in lines:
+                self._said(line)
+            if len(self._line) > _KEPT_BYTES:
+                self._said(self._line)
+                self._line = b""
+
+    def finish(self) -> None:
+        os.write(self._woken, b"x")
+        self.join()
+        if self._said is not None and self._line:
+            self._said(self._line)
+        self._stream.close()
+        os.close(self._wake)
+        os.close(self._woken)
+
+    def text(self) -> str:
+        return b"".join(self._tail)[-_KEPT_BYTES:].decode("utf-8", "replace")
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:

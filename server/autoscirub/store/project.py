@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from autoscirub.data import template
 from autoscirub.models import RunManifest, now
 from autoscirub.store.files import TEMPORARY_PREFIX, read_regular
 from autoscirub.store.history import History
@@ -77,6 +79,9 @@ class Project:
         """
         with self.state.writing():
             self._sweep()
+            if not os.path.lexists(self.state.root / ".gitignore"):
+                # Or what stays on this machine would be committed with the rest.
+                self.state.write_bytes(".gitignore", template("gitignore").encode("utf-8"))
             found = self.state.read(RunManifest)
             history = History.open_for_writing(
                 self.state.root, found.history_id if found else None, self.root

@@ -143,6 +143,7 @@ def _look(
             step.number = step.current.number  # looking opens no round
         step.verify(fresh=fresh, progress=progress)
         checked.report, checked.rounds = step.report, step.rounds
+        checked.scope_changes = session.manifest.scope_changes
         checked.decisions += step.report.decisions
         checked.evaluated, checked.reused = step.criteria.evaluated, step.criteria.reused
         checked.ended = session.manifest.loop.ended if session.manifest.loop else None

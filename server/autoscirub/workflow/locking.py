@@ -10,7 +10,9 @@ from autoscirub.checks import (
     RUBRIC_LIMIT,
     RUBRIC_NAME,
     RubricChanges,
+    lint_rubric,
     load_rubric,
+    read_predictions,
     read_rubric,
     read_short,
     rubric_changes,
@@ -102,6 +104,8 @@ def require_rubric(project: Project, session: Session) -> tuple[Rubric, RubricCh
         raise TamperedError(
             f"{rubric.source}: {_said(changes)} since it was frozen at {lock.frozen_at}; {_MOVE}"
         )
+    if changes.strengthened:
+        _refuse_faulty_checks(session, rubric)
     _require_executable(project, session, lock)
     if rubric.model.scope_changes != session.manifest.scope_changes_of_rubric():
         raise TamperedError(
@@ -114,6 +118,15 @@ def require_rubric(project: Project, session: Session) -> tuple[Rubric, RubricCh
             f"{lock.source_sha256} at the freeze of {lock.frozen_at}; restore it"
         )
     return rubric, changes
+
+
+def _refuse_faulty_checks(session: Session, rubric: Rubric) -> None:
+    """Checks that were added after the freeze are held to what a freeze would refuse."""
+    data = session.kept("locked/prereg.toml")
+    lint = lint_rubric(rubric, read_predictions(data) if data is not None else None)
+    if lint.faults:
+        said = "".join(f"\n  fault    {fault}" for fault in lint.faults)
+        raise CheckError(f"{rubric.source}: a check was added since the freeze that cannot be used{said}")
 
 
 def load_source(project: Project, session: Session, lock: RubricLock) -> Rubric:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from autoscirub.checks import (
+    RUBRIC_LIMIT,
     RUBRIC_NAME,
     Kept,
     Results,
@@ -22,6 +23,7 @@ from autoscirub.models import (
     Infeasible,
     Loop,
     RevisionPlan,
+    ScopeChange,
     Verification,
     VerificationReport,
     strict_json,
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from autoscirub.checks import CriteriaVerification
+    from autoscirub.models import CriterionResult
 
 __all__ = ["EVENTS", "Checked", "Revision", "RoundVerification", "event_lines"]
 
@@ -74,10 +77,12 @@ class Checked:
     evaluated: list[str] = field(default_factory=list)
     reused: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
+    scope_changes: list[ScopeChange] = field(default_factory=list)
 
     def facts(self) -> dict[str, object]:
         """Everything but the decisions, as plain JSON data."""
         return {
+            "scope_changes": [change.model_dump(mode="json") for change in self.scope_changes],
             "report": self.report.model_dump(mode="json", exclude={"decisions"}) if self.report else None,
             "ended": self.ended.model_dump(mode="json") if self.ended else None,
             "rounds": [
@@ -177,6 +182,7 @@ class RoundVerification:
             "settings": self.opened.config.deciding(),
         }
         checked.report, checked.ended = self.report, ended
+        checked.scope_changes = self.session.manifest.scope_changes
         checked.decisions += self.report.decisions
         checked.evaluated, checked.reused = self.criteria.evaluated, self.criteria.reused
         checked.rounds = self.rounds
@@ -188,6 +194,8 @@ class RoundVerification:
         renewed = lock_rubric(self.rubric, at=lock.frozen_at)
         self.session.manifest.locks = self.session.manifest.locks.model_copy(update={"rubric": renewed})
         state[RUBRIC_NAME] = locked[RUBRIC_NAME] = self.rubric.executable
+        if self.rubric.source != RUBRIC_NAME:
+            locked["rubric-source"] = self.opened.read(self.rubric.source, limit=RUBRIC_LIMIT)
 
     def _summary(self) -> ChangeSummary:
         """What was done about each target: the reviser's own words, and what really changed."""
@@ -200,11 +208,7 @@ class RoundVerification:
         for target in self.plan.targets:
             said = told.get(target.criterion_id)
             old, new = before.get(target.criterion_id), after.get(target.criterion_id)
-            moved = [
-                part
-                for part in (new.rests_on if new else {})
-                if new and (old.rests_on.get(part) if old else None) != new.rests_on[part]
-            ]
+            moved = self._moved(old, new)
             changes.append(
                 Change(
                     criterion_id=target.criterion_id,
@@ -218,6 +222,17 @@ class RoundVerification:
         return ChangeSummary(
             round=self.plan.round, changes=changes, infeasible=list(self.revision.infeasible), at=self.at
         )
+
+    def _moved(self, old: CriterionResult | None, new: CriterionResult | None) -> set[str]:
+        """The files that a criterion rests on and that are others than before."""
+        parts = new.rests_on if new else {}
+        changed = {
+            part for part, digest in parts.items() if (old.rests_on.get(part) if old else None) != digest
+        }
+        files = {part for part in changed if (self.opened.root / part).is_file()}
+        if any(part.startswith("results") for part in changed) and isinstance(self.inputs.results, Results):
+            files.add(self.inputs.results.path)
+        return files
 
     def _loop(self) -> Ended | None:
         manifest, config = self.session.manifest, self.opened.config.rounds
@@ -236,8 +251,19 @@ class RoundVerification:
             )
         )
         ended = Ended(state=ending[0], round=self.number, why=ending[1], at=self.at) if ending else None
-        if loop.ended is not None and ended is not None and loop.ended.state == ended.state:
-            ended = loop.ended if loop.ended.round == ended.round else ended
+        before = loop.ended
+        if (
+            before is not None
+            and before.state not in {"satisfied", "satisfied_in_reduced_scope"}
+            and ended is None
+        ):
+            ended = before  # looking again opens nothing; a person goes on
+        if (
+            before is not None
+            and ended is not None
+            and (before.state, before.round) == (ended.state, ended.round)
+        ):
+            ended = before
         manifest.loop = loop.model_copy(update={"spent_seconds": spent, "ended": ended})
         return ended
 

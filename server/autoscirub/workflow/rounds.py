@@ -91,8 +91,8 @@ def _read(session: Session, name: str, *, lost: bool) -> Round:
     there = False
     for part, model in _PARTS:
         path = f"{FOLDER}/{name}/{part}"
-        known = known and session.knows(path) == (session.kept(f"state/{path}") is not None)
         try:
+            known = known and session.knows(path) == (session.kept(f"state/{path}") is not None)
             data = session.project.state.read_bytes(path)
             if data is None:
                 continue
@@ -100,6 +100,7 @@ def _read(session: Session, name: str, *, lost: bool) -> Round:
             value = _decoded(data, model, path)
         except AutoscirubError as error:
             problems.append(str(error).splitlines()[0])
+            known, there = False, True
             continue
         if getattr(value, "round", number) != number:
             problems.append(f"{path}: says round {getattr(value, 'round', None)}")
@@ -107,7 +108,7 @@ def _read(session: Session, name: str, *, lost: bool) -> Round:
         present[part] = value
     if not there:
         return Round(name, number, "empty", False, [f"{name}: holds no part of a round; left alone"])
-    known = known and any(session.knows(f"{FOLDER}/{name}/{part}") for part, _ in _PARTS)
+    known = known and any(session.kept(f"state/{FOLDER}/{name}/{part}") is not None for part, _ in _PARTS)
     if not known:
         problems.append(f"{name}: not in the history; counted, and nothing rests on it")
     return Round(name, number, _status(present, problems if known else []), known, problems)

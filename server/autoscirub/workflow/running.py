@@ -119,17 +119,21 @@ def run_rounds(
     that could not be kept. Raises CheckError, TrustError, TamperedError and StateError.
     """
     opened = open_project(project, state_dir)
-    _require_rubric_frozen(opened)
     command = _command(opened, revise)
+    _require_rubric_recorded(opened)
     with opened.writing() as session:
         ran = Ran(notices=session.notices)
         loop = _Loop(opened, session, command, max_rounds, ran, said, told)
         if _has_ended(session, ran, go_on=go_on):
             return ran
         loop.resume(as_is=as_is)
+        require_rubric(
+            opened, session
+        )  # only now: a revision that was cut off may have touched what is locked
         while ran.ended is None:
             loop.step()
         ran.next = "autoscirub audit"
+        ran.standing = _standing(session)
         return ran
 
 
@@ -182,32 +186,36 @@ class _Loop:
         plan = self.opened.state.root / FOLDER / f"round-{number:03}" / PLAN
         limit = self.opened.config.rounds.revise_seconds
         locked = Guard(self.opened)
+        wrong: str | None = None
+        revision = Revision()
         with tempfile.TemporaryDirectory(prefix="autoscirub-changes-") as folder:
             changes = Path(folder) / "changes.json"
             environment = {"AUTOSCIRUB_PLAN": str(plan), "AUTOSCIRUB_CHANGES": str(changes)}
-            done = run_program(
-                self.command, cwd=self.opened.root, seconds=limit, environment=environment, said=self.said
-            )
-            revision = _told(changes, time.monotonic() - started)
-        touched = locked.put_back()
-        self.kept = False
+            try:
+                done = run_program(
+                    self.command, cwd=self.opened.root, seconds=limit, environment=environment, said=self.said
+                )
+            finally:
+                # First of all, whatever else went wrong: nothing may rest on a lock that was touched.
+                touched = locked.put_back()
+            self.kept = False
+            if done.timed_out:
+                wrong = f"the reviser did not end within {limit:g} s (rounds.revise_seconds)"
+            elif done.status != 0:
+                last = done.output.strip().splitlines()[-1:] or ["it said nothing"]
+                wrong = f"the reviser ended with status {done.status}: {last[0][:200]}"
+            else:
+                try:
+                    revision = _told(changes, time.monotonic() - started)
+                except SandboxError as error:
+                    wrong = str(error)
         if touched:
-            return self._end(
-                number,
-                "void",
-                f"the reviser changed what is locked, which was put back: {', '.join(touched)}",
-            )
-        if done.timed_out:
-            return self._end(
-                number, "failed", f"the reviser did not end within {limit:g} s (rounds.revise_seconds)"
-            )
-        if done.status != 0:
-            last = done.output.strip().splitlines()[-1:] or ["it said nothing"]
-            return self._end(
-                number, "failed", f"the reviser ended with status {done.status}: {last[0][:200]}"
-            )
-        self._verify(revision)
-        return None
+            what = ", ".join(touched)
+            self._end(number, "void", f"the reviser changed what is locked, which was put back: {what}")
+        elif wrong is not None:
+            self._end(number, "failed", wrong)
+        else:
+            self._verify(revision)
 
     def _end(self, number: int, event: str, why: str) -> None:
         """A revision that does not count: nothing follows from it, and a person looks."""
@@ -270,12 +278,22 @@ class _Loop:
             if name not in before:
                 aside.keep(path)
                 path.unlink()
+        self._restore_state(aside)
         self.kept = True
         self._did(
             LoopStep(f"round {number}: a revision was cut off; the files were put back, and it begins again")
         )
         if aside.folder is not None:
             self._did(LoopStep(f"what it had changed is kept in {aside.folder}"))
+
+    def _restore_state(self, aside: Aside) -> None:
+        """Put the state files back as the history has them, where the revision had touched them."""
+        state = self.opened.state
+        for name in sorted(self.session.kept_state()):
+            kept = self.session.kept(f"state/{name}")
+            if kept is not None and state.read_bytes(name) != kept:
+                aside.keep(state.root / name)
+                state.write_bytes(name, kept)
 
 
 def _told(path: Path, seconds: float) -> Revision:
@@ -313,6 +331,12 @@ def _command(opened: Project, revise: Sequence[str] | None) -> list[str]:
 def _require_rubric_frozen(opened: Project) -> None:
     with opened.reading() as session:
         require_rubric(opened, session)
+
+
+def _require_rubric_recorded(opened: Project) -> None:
+    with opened.reading() as session:
+        if session.recorded_locks.rubric is None:
+            require_rubric(opened, session)  # it says what is missing
 
 
 def _has_ended(session: Session, ran: Ran, *, go_on: bool) -> bool:

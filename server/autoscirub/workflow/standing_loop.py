@@ -41,6 +41,10 @@ def look_at_requirements(opened: Project, session: Session, found: Status) -> Ne
         )
     note = f"frozen at {lock.frozen_at}; {len(lock.criteria)} criteria"
     found.decisions.append(_decision(lock.source, Answer.HOLDS, "frozen", rubric.source_sha256, note))
+    found.notices += [
+        f"scope changed at {change.at} by {change.by}: {change.reason} ({', '.join(change.criteria + change.settings)})"
+        for change in session.manifest.scope_changes
+    ]
     found.notices += [problem for entry in read_rounds(session) for problem in entry.problems]
     return _loop(opened, session, found)
 
