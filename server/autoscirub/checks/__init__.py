@@ -22,6 +22,7 @@ from autoscirub.checks.lock import (
     read_lock,
     require_frozen,
 )
+from autoscirub.checks.numbers import check_numbers
 from autoscirub.checks.outcome import OUTCOME_ANSWERS, decide_outcome
 from autoscirub.checks.predictions import (
     PREDICTIONS_LIMIT,
@@ -71,6 +72,7 @@ __all__ = [
     "check_artifact",
     "check_artifacts",
     "check_expr",
+    "check_numbers",
     "compile_expr",
     "criterion_status",
     "decide_criterion",

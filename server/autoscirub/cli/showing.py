@@ -27,7 +27,14 @@ def worst_of(decisions: Iterable[Decision]) -> int:
 
 def shown_check(checked: Checked, stream: TextIO, *, short: bool = False) -> str:
     """Predictions, then requirements, then how the loop stands; `short`: without the single checks and criteria."""
-    from autoscirub.report import plain, render_decision, render_ending, render_report, render_verification
+    from autoscirub.report import (
+        plain,
+        render_decision,
+        render_ending,
+        render_numbers,
+        render_report,
+        render_verification,
+    )
 
     parts: list[str] = []
     shown: set[int] = set()
@@ -36,7 +43,11 @@ def shown_check(checked: Checked, stream: TextIO, *, short: bool = False) -> str
         shown |= {id(decision) for decision in checked.verification.decisions}
     if checked.report is not None:
         shown |= {id(decision) for decision in checked.report.decisions}
+    if checked.numbers is not None:
+        shown.add(id(checked.numbers))
     parts += [render_decision(entry, stream) for entry in checked.decisions if id(entry) not in shown]
+    if checked.numbers is not None:
+        parts.append(render_numbers(checked.numbers, stream))
     if checked.report is not None:
         parts.append(render_report(checked.report, stream))
     outcome = checked.verification.outcome if checked.verification else None

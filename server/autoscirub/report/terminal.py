@@ -14,11 +14,20 @@ if TYPE_CHECKING:
 
     from autoscirub.models import Decision, Verification
 
-__all__ = ["plain", "render_decision", "render_list", "render_verification", "sign", "sign_for_error"]
+__all__ = [
+    "plain",
+    "render_decision",
+    "render_list",
+    "render_numbers",
+    "render_verification",
+    "sign",
+    "sign_for_error",
+]
 
 _ASCII_SIGNS = {Answer.HOLDS: "[ok]", Answer.DOES_NOT_HOLD: "[NO]", Answer.COULD_NOT_BE_TOLD: "[??]"}
 _COLOURS = {Answer.HOLDS: "32", Answer.DOES_NOT_HOLD: "31", Answer.COULD_NOT_BE_TOLD: "33"}
 _SHOWN_HELD = 30
+_SHOWN_NUMBERS = 20
 """How many checks that hold are listed one by one; every other check is always listed."""
 
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b.?")
@@ -89,6 +98,19 @@ def render_decision(decision: Decision, stream: TextIO, *, indent: int = 0) -> s
     lines = [f"{pad}{sign(decision.answer, stream)} {plain(decision.subject)}: {_words(decision)}"]
     lines += [f"{pad}  {plain(entry)}" for entry in decision.open]
     lines += [f"{pad}  {plain(entry.note)}" for entry in decision.evidence if entry.note]
+    return "\n".join(lines)
+
+
+def render_numbers(decision: Decision, stream: TextIO) -> str:
+    """The numbers of the report: how many of each kind, and then those that are not plainly in the results."""
+    counted = next((entry.note for entry in decision.evidence if entry.note), decision.word)
+    lines = [f"{sign(decision.answer, stream)} numbers of {plain(decision.subject)}: {plain(counted)}"]
+    wrong = [entry.note for entry in decision.evidence[1:] if entry.note]
+    open_ = [] if decision.answer is Answer.HOLDS else decision.open
+    listed = [*wrong, *open_]
+    lines += [f"  {plain(line)}" for line in listed[:_SHOWN_NUMBERS]]
+    if len(listed) > _SHOWN_NUMBERS:
+        lines.append(f"  and {len(listed) - _SHOWN_NUMBERS} more; all of them with --json")
     return "\n".join(lines)
 
 

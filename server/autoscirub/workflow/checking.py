@@ -8,6 +8,8 @@ from autoscirub.checks import (
     LOCK_NAME,
     PREDICTIONS_LIMIT,
     PREDICTIONS_NAME,
+    check_numbers,
+    find_report,
     lint_predictions,
     load_rubric,
 )
@@ -87,6 +89,11 @@ def check_step(
     elif opened.read(PREDICTIONS_NAME, limit=PREDICTIONS_LIMIT) is not None:
         checked.decisions.append(_not_frozen(opened))
     reached = reached_on(opened, checked.verification) if checked.verification else {}
+    numbers = _numbers(opened)
+    if numbers is not None:
+        checked.numbers = numbers
+        checked.decisions.append(numbers)
+        facts["numbers"] = numbers.answer.value
     locked: dict[str, bytes | None] = {}
     if session.recorded_locks.rubric is not None:
         step = RoundVerification(opened, session, revision or Revision(), at, max_rounds)
@@ -123,6 +130,13 @@ def _predictions_claimed(opened: Project, session: Session) -> bool:
     return recorded or session.found_locks.predictions is not None or (opened.root / LOCK_NAME).exists()
 
 
+def _numbers(opened: Project) -> Decision | None:
+    """Whether every number in the report is found in the results; None without a report."""
+    if find_report(opened.root, opened.config.report) is None:
+        return None
+    return check_numbers(opened.root).decision
+
+
 def _look(
     opened: Project, session: Session, *, fresh: bool, progress: Callable[[int, int], None] | None
 ) -> Checked:
@@ -137,6 +151,10 @@ def _look(
         or opened.read(PREDICTIONS_NAME, limit=PREDICTIONS_LIMIT) is not None
     ):
         checked.decisions.append(_not_frozen(opened))
+    numbers = _numbers(opened)
+    if numbers is not None:
+        checked.numbers = numbers
+        checked.decisions.append(numbers)
     if session.recorded_locks.rubric is not None:
         step = RoundVerification(opened, session, Revision(), now())
         if step.current is not None and step.current.number is not None:

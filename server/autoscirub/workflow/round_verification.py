@@ -71,6 +71,8 @@ class Checked:
 
     decisions: list[Decision]
     verification: Verification | None = None
+    numbers: Decision | None = None
+    """Whether every number in the report is found in the results; None without a report."""
     report: VerificationReport | None = None
     rounds: list[Round] = field(default_factory=list)
     ended: Ended | None = None
