@@ -18,10 +18,11 @@ from autoscirub.checks.rerun.comparing import (
     is_ignored,
 )
 from autoscirub.checks.rerun.copying import Copied, Layout, copy_project, holding_any, matches, stamps, walk
+from autoscirub.checks.rerun.deciding import RERUN_WORDS, Tally, decide, some, undecided
 from autoscirub.checks.rerun.program import Program, find_program
 from autoscirub.checks.results import find_results
 from autoscirub.errors import ConfigError, PathRefused, SandboxError, TrustError
-from autoscirub.models import Answer, DecidedBy, Decision, Evidence, now, strict_json
+from autoscirub.models import Decision, strict_json
 from autoscirub.sandbox import Isolated, Isolation, Limits, remove_tree, run_isolated
 from autoscirub.store import Project, read_regular, sha256_bytes
 
@@ -30,21 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RERUN_WORDS", "Basis", "Rerun", "rerun", "rerun_basis"]
 
-RERUN_WORDS: dict[Answer, str] = {
-    Answer.HOLDS: "reproduced",
-    Answer.DOES_NOT_HOLD: "moved",
-    Answer.COULD_NOT_BE_TOLD: "could not be told",
-}
-"""Reproduced, never computed: numbers that are written into the code come out of it too."""
-
 NOT_TRUSTED = "not rerun: not trusted"
-_QUESTION = "Do the results come out of the code again?"
 _FILE_BYTES = 512 * 1024 * 1024
-_KEPT = 2_000
-"""Comparisons that are kept, of each of the two kinds: those that agree, and all others."""
-_EVIDENCE = 100
-_SAID_LINES = 15
-_OPEN = 20
 
 
 @dataclass(frozen=True)
@@ -161,18 +149,20 @@ def _rerun(
     before, unclear = _read_results(project.root, layout, names)
     if not before and not unclear:
         why = f"there are no results to compare with ({', '.join(names)}); run the project's code first"
-        return Rerun(_undecided(why, None, None))
+        return Rerun(undecided(why, None, None))
     copy = scratch / "project"
     try:
         copied = copy_project(layout, copy)
         program = find_program(config.command, project.root)
     except SandboxError as error:
-        return Rerun(_undecided(str(error), None, None))
+        return Rerun(undecided(str(error), None, None))
     basis = _basis(config, copied, program, before)
     inside = [folder for folder in program.readable if folder.is_relative_to(project.root)]
     if holding := holding_any(inside, before.values()):
-        why = f"{_some([str(path.relative_to(project.root)) for path in holding])}: holds the same bytes as an output"
-        return Rerun(_undecided(f"{why}, where the program reads; move it away", basis, None), basis=basis)
+        why = f"{some([str(path.relative_to(project.root)) for path in holding])}: holds the same bytes as an output"
+        return Rerun(
+            undecided(f"{why}, where the program reads; move it away", basis.digest, None), basis=basis
+        )
     bounds = replace(limits, seconds=config.seconds)
     ran = run_isolated(
         program.command,
@@ -187,9 +177,11 @@ def _rerun(
     changed = _changed(stamped, stamps(layout))
     failure = _failure(ran, changed)
     if failure is not None:
-        return Rerun(_undecided(failure, basis, ran, copied), basis=basis, ran=ran, left_out=copied.left_out)
+        return Rerun(
+            undecided(failure, basis.digest, ran, copied), basis=basis, ran=ran, left_out=copied.left_out
+        )
     after, unread = _read_results(copy, Layout(copy, scratch, layout.outputs, ()), names)
-    tally = _Tally()
+    tally = Tally()
     for path in dict.fromkeys([*before, *after]):
         if path in unclear or path in unread:
             continue
@@ -203,149 +195,13 @@ def _rerun(
             tally.unclear.append(Unclear(path, why))
     absent = [name for name in names if not any(matches(path, [name]) for path in (*before, *after))]
     unknown = [name for name in config.inputs if not any(matches(path, [name]) for path in copied.inputs)]
-    decision = _decide(tally, config, basis, ran, copied, absent, unknown)
+    decision = decide(tally, config, basis.digest, ran, copied, absent, unknown)
     return Rerun(decision, tally.kept, tally.counts, basis, ran, copied.left_out)
-
-
-class _Tally:
-    """Every comparison counted, and enough of them kept."""
-
-    def __init__(self) -> None:
-        self.agreeing: list[Comparison] = []
-        self.other: list[Comparison] = []
-        self.counts: dict[Status, int] = dict.fromkeys(Status, 0)
-        self.unclear: list[Unclear] = []
-
-    def add(self, found: Comparison | Unclear) -> None:
-        if isinstance(found, Unclear):
-            self.unclear.append(found)
-            return
-        self.counts[found.status] += 1
-        kept = self.agreeing if found.status in (Status.EQUAL, Status.WITHIN_TOLERANCE) else self.other
-        if len(kept) < _KEPT:
-            kept.append(found)
-
-    @property
-    def kept(self) -> list[Comparison]:
-        return [*self.other, *self.agreeing]
-
-
-def _decide(
-    tally: _Tally,
-    config: RunConfig,
-    basis: Basis,
-    ran: Isolated,
-    copied: Copied,
-    absent: list[str],
-    unknown: list[str],
-) -> Decision:
-    counts = tally.counts
-    agreeing = counts[Status.EQUAL] + counts[Status.WITHIN_TOLERANCE]
-    notes = [f"{found.path}: could not be compared: {found.why}" for found in tally.unclear]
-    if counts[Status.MOVED] or counts[Status.MISSING]:
-        answer = Answer.DOES_NOT_HOLD
-    elif tally.unclear or not agreeing:
-        answer = Answer.COULD_NOT_BE_TOLD
-        notes += [] if agreeing or tally.unclear else ["nothing was compared: all of it is new or ignored"]
-    else:
-        answer = Answer.HOLDS
-    notes += [f"{name}: not there before, and not written" for name in absent]
-    notes += [f"{shown(name)}: a declared input, and no file of the copy" for name in unknown]
-    if counts[Status.NEW]:
-        new = [found.name for found in tally.other if found.status is Status.NEW]
-        notes.append(f"{counts[Status.NEW]:,} new, with nothing to compare with: {', '.join(new[:5])}")
-    return Decision(
-        subject="rerun",
-        question=_QUESTION,
-        answer=answer,
-        word=RERUN_WORDS[answer],
-        decided_by=DecidedBy.RERUN,
-        evidence=_evidence(tally, config, ran),
-        open=[*notes, *_always_open(ran, copied)],
-        inputs_digest=basis.digest,
-        at=now(),
-    )
-
-
-def _undecided(why: str, basis: Basis | None, ran: Isolated | None, copied: Copied | None = None) -> Decision:
-    answer = Answer.COULD_NOT_BE_TOLD
-    return Decision(
-        subject="rerun",
-        question=_QUESTION,
-        answer=answer,
-        word=RERUN_WORDS[answer],
-        decided_by=DecidedBy.RERUN,
-        evidence=_said(ran) if ran else [],
-        open=[why, *(_always_open(ran, copied) if ran and copied else [])],
-        inputs_digest=basis.digest if basis else None,
-        at=now(),
-    )
-
-
-def _evidence(tally: _Tally, config: RunConfig, ran: Isolated) -> list[Evidence]:
-    counted = ", ".join(
-        f"{count:,} {status.replace('_', ' ')}" for status, count in tally.counts.items() if count
-    )
-    note = f"{counted or 'nothing compared'}; rtol {config.rtol:g}, atol {config.atol:g}"
-    found = [
-        Evidence(path=one.path, key=one.key, value=_bounded(one.before), note=_note(one))
-        for one in tally.kept[:_EVIDENCE]
-    ]
-    return [Evidence(key="values", note=note), Evidence(key="isolation", note=_isolation_note(ran)), *found]
-
-
-def _note(one: Comparison) -> str:
-    if one.status is Status.EQUAL:
-        return "equal"
-    if one.status is Status.MISSING:
-        return "missing: did not come out again"
-    if one.status is Status.NEW:
-        return f"new: {_value(one.after)}"
-    return f"{one.status.replace('_', ' ')}: {_value(one.before)} before, {_value(one.after)} after"
-
-
-def _value(value: object) -> str:
-    return shown(value if isinstance(value, str) else repr(value))
-
-
-def _bounded(value: object) -> object:
-    if isinstance(value, str):
-        return shown(value)
-    if value is None or isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 2**64):
-        return value
-    return shown(repr(value))
-
-
-def _isolation_note(ran: Isolated) -> str:
-    return f"{ran.isolation}; enforced: {', '.join(ran.enforced)}"
-
-
-def _always_open(ran: Isolated, copied: Copied) -> list[str]:
-    """What no rerun settles, and what this one did not enforce."""
-    same = [path for path, why in copied.left_out.items() if why.startswith("holds")]
-    links = [path for path, why in copied.left_out.items() if "link" in why or why.startswith("cannot")]
-    return [
-        "reproduced is not computed: numbers that are written into the code come out again too",
-        *(f"not enforced ({ran.isolation}): {word}" for word in ran.not_enforced),
-        *([f"left out, with the same bytes as an output: {_some(same)}"] if same else []),
-        *([f"left out, a link out of the project or unreadable: {_some(links)}"] if links else []),
-    ]
-
-
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - _OPEN:,} more" if len(names) > _OPEN else ""
-    return ", ".join(shown(name) for name in names[:_OPEN]) + more
-
-
-def _said(ran: Isolated) -> list[Evidence]:
-    lines = [shown(line) for line in ran.output.splitlines() if line.strip()][-_SAID_LINES:]
-    said = [Evidence(key="last output", note="\n".join(lines))] if lines else []
-    return [Evidence(key="isolation", note=_isolation_note(ran)), *said]
 
 
 def _failure(ran: Isolated, changed: list[str]) -> str | None:
     if changed:
-        return f"the project's own files changed while it ran: {_some(changed)}; run it again when nothing writes there"
+        return f"the project's own files changed while it ran: {some(changed)}; run it again when nothing writes there"
     if ran.ended is not None:
         more = "; raise [run] seconds if it needs longer" if ran.timed_out else ""
         return f"the command was ended: {ran.ended}{more}"

@@ -1,0 +1,166 @@
+"""The Decision over a rerun: what came out again, what moved, and what was not settled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from autoscirub.checks.artifacts.paths import shown
+from autoscirub.checks.rerun.comparing import Comparison, Status, Unclear
+from autoscirub.models import Answer, DecidedBy, Decision, Evidence, now
+
+if TYPE_CHECKING:
+    from autoscirub.checks.rerun.copying import Copied
+    from autoscirub.models import RunConfig
+    from autoscirub.sandbox import Isolated
+
+__all__ = ["RERUN_WORDS", "Tally", "decide", "some", "undecided"]
+
+RERUN_WORDS: dict[Answer, str] = {
+    Answer.HOLDS: "reproduced",
+    Answer.DOES_NOT_HOLD: "moved",
+    Answer.COULD_NOT_BE_TOLD: "could not be told",
+}
+"""Reproduced, never computed: numbers that are written into the code come out of it too."""
+
+_QUESTION = "Do the results come out of the code again?"
+_KEPT = 2_000
+"""Comparisons that are kept, of each of the two kinds: those that agree, and all others."""
+_EVIDENCE = 100
+_SAID_LINES = 15
+_NAMES = 20
+
+
+class Tally:
+    """Every comparison counted, and enough of them kept."""
+
+    def __init__(self) -> None:
+        self.agreeing: list[Comparison] = []
+        self.other: list[Comparison] = []
+        self.counts: dict[Status, int] = dict.fromkeys(Status, 0)
+        self.unclear: list[Unclear] = []
+
+    def add(self, found: Comparison | Unclear) -> None:
+        if isinstance(found, Unclear):
+            self.unclear.append(found)
+            return
+        self.counts[found.status] += 1
+        kept = self.agreeing if found.status in (Status.EQUAL, Status.WITHIN_TOLERANCE) else self.other
+        if len(kept) < _KEPT:
+            kept.append(found)
+
+    @property
+    def kept(self) -> list[Comparison]:
+        return [*self.other, *self.agreeing]
+
+
+def decide(
+    tally: Tally,
+    config: RunConfig,
+    digest: str,
+    ran: Isolated,
+    copied: Copied,
+    absent: list[str],
+    unknown: list[str],
+) -> Decision:
+    counts = tally.counts
+    agreeing = counts[Status.EQUAL] + counts[Status.WITHIN_TOLERANCE]
+    notes = [f"{found.path}: could not be compared: {found.why}" for found in tally.unclear]
+    if counts[Status.MOVED] or counts[Status.MISSING]:
+        answer = Answer.DOES_NOT_HOLD
+    elif tally.unclear or not agreeing:
+        answer = Answer.COULD_NOT_BE_TOLD
+        notes += [] if agreeing or tally.unclear else ["nothing was compared: all of it is new or ignored"]
+    else:
+        answer = Answer.HOLDS
+    notes += [f"{name}: not there before, and not written" for name in absent]
+    notes += [f"{shown(name)}: a declared input, and no file of the copy" for name in unknown]
+    if counts[Status.NEW]:
+        new = [found.name for found in tally.other if found.status is Status.NEW]
+        notes.append(f"{counts[Status.NEW]:,} new, with nothing to compare with: {', '.join(new[:5])}")
+    return Decision(
+        subject="rerun",
+        question=_QUESTION,
+        answer=answer,
+        word=RERUN_WORDS[answer],
+        decided_by=DecidedBy.RERUN,
+        evidence=_evidence(tally, config, ran),
+        open=[*notes, *_always_open(ran, copied)],
+        inputs_digest=digest,
+        at=now(),
+    )
+
+
+def undecided(why: str, digest: str | None, ran: Isolated | None, copied: Copied | None = None) -> Decision:
+    answer = Answer.COULD_NOT_BE_TOLD
+    return Decision(
+        subject="rerun",
+        question=_QUESTION,
+        answer=answer,
+        word=RERUN_WORDS[answer],
+        decided_by=DecidedBy.RERUN,
+        evidence=_said(ran) if ran else [],
+        open=[why, *(_always_open(ran, copied) if ran and copied else [])],
+        inputs_digest=digest,
+        at=now(),
+    )
+
+
+def _evidence(tally: Tally, config: RunConfig, ran: Isolated) -> list[Evidence]:
+    counted = ", ".join(
+        f"{count:,} {status.replace('_', ' ')}" for status, count in tally.counts.items() if count
+    )
+    note = f"{counted or 'nothing compared'}; rtol {config.rtol:g}, atol {config.atol:g}"
+    found = [
+        Evidence(path=one.path, key=one.key, value=_bounded(one.before), note=_note(one))
+        for one in tally.kept[:_EVIDENCE]
+    ]
+    return [Evidence(key="values", note=note), Evidence(key="isolation", note=_isolation_note(ran)), *found]
+
+
+def _note(one: Comparison) -> str:
+    if one.status is Status.EQUAL:
+        return "equal"
+    if one.status is Status.MISSING:
+        return "missing: did not come out again"
+    if one.status is Status.NEW:
+        return f"new: {_value(one.after)}"
+    return f"{one.status.replace('_', ' ')}: {_value(one.before)} before, {_value(one.after)} after"
+
+
+def _value(value: object) -> str:
+    return shown(value if isinstance(value, str) else repr(value))
+
+
+def _bounded(value: object) -> object:
+    if isinstance(value, str):
+        return shown(value)
+    if value is None or isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 2**64):
+        return value
+    return shown(repr(value))
+
+
+def _isolation_note(ran: Isolated) -> str:
+    return f"{ran.isolation}; enforced: {', '.join(ran.enforced)}"
+
+
+def _always_open(ran: Isolated, copied: Copied) -> list[str]:
+    """What no rerun settles, and what this one did not enforce."""
+    same = [path for path, why in copied.left_out.items() if why.startswith("holds")]
+    links = [path for path, why in copied.left_out.items() if "link" in why or why.startswith("cannot")]
+    return [
+        "reproduced is not computed: numbers that are written into the code come out again too",
+        *(f"not enforced ({ran.isolation}): {word}" for word in ran.not_enforced),
+        *([f"left out, with the same bytes as an output: {some(same)}"] if same else []),
+        *([f"left out, a link out of the project or unreadable: {some(links)}"] if links else []),
+    ]
+
+
+def some(names: list[str]) -> str:
+    more = f" and {len(names) - _NAMES:,} more" if len(names) > _NAMES else ""
+    return ", ".join(shown(name) for name in names[:_NAMES]) + more
+
+
+def _said(ran: Isolated) -> list[Evidence]:
+    lines = [shown(line) for line in ran.output.splitlines() if line.strip()][-_SAID_LINES:]
+    said = [Evidence(key="last output", note="\n".join(lines))] if lines else []
+    return [Evidence(key="isolation", note=_isolation_note(ran)), *said]
