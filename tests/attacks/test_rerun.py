@@ -391,6 +391,59 @@ def test_results_that_are_no_plain_file_are_not_read(
     assert "root:" not in _said(found)
 
 
+@pytest.mark.parametrize("name", [".venv/bin/python", "tools/python3", "tools/any"])
+def test_no_program_of_the_project_is_started_outside_of_the_sandbox(
+    attack: Callable[..., Rerun], tmp_path: Path, name: str
+) -> None:
+    def prepare(project: Path) -> None:
+        program = project / name
+        program.parent.mkdir(parents=True)
+        program.write_text(f"#!/bin/sh\ntouch {tmp_path}/outside; exit 1\n")
+        program.chmod(0o755)
+        (project / ".venv").mkdir(exist_ok=True)
+        (project / ".venv" / "pyvenv.cfg").write_text(f"home = {tmp_path}/home/bin\n")
+        config = project / "autoscirub.toml"
+        config.write_text(config.read_text().replace(json.dumps(sys.executable), json.dumps(name)))
+
+    found = attack(HONEST, "bubblewrap", prepare=prepare)
+    assert not (tmp_path / "outside").exists()
+    assert found.decision.answer is Answer.COULD_NOT_BE_TOLD
+
+
+@pytest.mark.parametrize("isolation", KINDS)
+@pytest.mark.parametrize(
+    "values",
+    [
+        '{"a\\u001b[2J": 1}',
+        '{"a": NaN, "b": Infinity}',
+        '{"a": 1e999}',
+        '{"a": "\\u001b]0;x\\u0007"}',
+        "[" * 500,
+    ],
+)
+def test_values_that_would_break_a_message_or_a_document_do_not(
+    attack: Callable[..., Rerun], isolation: Isolation, values: str
+) -> None:
+    found = attack(f"open('results.json', 'w').write({values!r})\n", isolation)
+    assert found.decision.answer is Answer.DOES_NOT_HOLD
+    text = json.dumps(found.decision.model_dump(mode="json"), allow_nan=False)
+    assert "\\u001b" not in text
+
+
+def test_names_of_files_that_are_no_text_are_told_escaped(
+    attack: Callable[..., Rerun], tmp_path: Path
+) -> None:
+    def prepare(project: Path) -> None:
+        (project / "out").mkdir()
+        Path(os.fsdecode(os.fsencode(project / "out") + b"/\xff.txt")).write_text("one")
+        config = project / "autoscirub.toml"
+        config.write_text(config.read_text().replace('["results.json"]', '["results.json", "out"]'))
+
+    found = attack(HONEST, "best", prepare=prepare)
+    assert found.decision.answer is Answer.DOES_NOT_HOLD
+    found.decision.model_dump_json()
+
+
 @pytest.mark.parametrize("isolation", KINDS)
 def test_a_locked_up_copy_is_removed_all_the_same(
     attack: Callable[..., Rerun], isolation: Isolation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

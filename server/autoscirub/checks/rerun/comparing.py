@@ -118,8 +118,8 @@ def _compare_tables(
         return
     try:
         old, new = _rows(before, delimiter), _rows(after, delimiter)
-    except (UnicodeDecodeError, csv.Error):
-        yield whole_file(path, before, after)
+    except (UnicodeDecodeError, csv.Error) as error:
+        yield Unclear(path, f"its bytes differ, and it cannot be read as a table: {error}")
         return
     header = old[0] if old else []
     for row, (left, right) in enumerate(zip_longest(old, new), start=1):

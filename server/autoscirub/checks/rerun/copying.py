@@ -69,7 +69,10 @@ def walk(layout: Layout, left_out: dict[str, str] | None = None) -> Iterator[tup
             continue
         for entry in found:
             path = f"{folder}/{entry.name}" if folder else entry.name
-            status = entry.stat(follow_symlinks=False)
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except OSError:  # gone since it was listed
+                continue
             why = _why_not(layout, entry, status)
             if why is not None:
                 left_out[path] = why
@@ -104,8 +107,11 @@ def copy_project(layout: Layout, target: Path) -> Copied:
         if stat.S_ISDIR(status.st_mode):
             (target / path).mkdir()
         elif matches(path, layout.outputs):
-            if stat.S_ISREG(status.st_mode) and status.st_size:
-                outputs.add((status.st_size, _copy(layout.root / path, None)))
+            with contextlib.suppress(
+                OSError
+            ):  # one that cannot be read cannot be compared either, and that is said
+                if stat.S_ISREG(status.st_mode) and status.st_size:
+                    outputs.add((status.st_size, _copy(layout.root / path, None)))
         else:
             files.append((path, status))
             size += status.st_size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from autoscirub.checks.artifacts.paths import shown
@@ -64,7 +65,7 @@ def decide(
 ) -> Decision:
     counts = tally.counts
     agreeing = counts[Status.EQUAL] + counts[Status.WITHIN_TOLERANCE]
-    notes = [f"{found.path}: could not be compared: {found.why}" for found in tally.unclear]
+    notes = [f"{shown(found.path)}: could not be compared: {shown(found.why)}" for found in tally.unclear]
     if counts[Status.MOVED] or counts[Status.MISSING]:
         answer = Answer.DOES_NOT_HOLD
     elif tally.unclear or not agreeing:
@@ -72,11 +73,11 @@ def decide(
         notes += [] if agreeing or tally.unclear else ["nothing was compared: all of it is new or ignored"]
     else:
         answer = Answer.HOLDS
-    notes += [f"{name}: not there before, and not written" for name in absent]
+    notes += [f"{shown(name)}: not there before, and not written" for name in absent]
     notes += [f"{shown(name)}: a declared input, and no file of the copy" for name in unknown]
     if counts[Status.NEW]:
         new = [found.name for found in tally.other if found.status is Status.NEW]
-        notes.append(f"{counts[Status.NEW]:,} new, with nothing to compare with: {', '.join(new[:5])}")
+        notes.append(f"{counts[Status.NEW]:,} new, with nothing to compare with: {some(new[:5])}")
     return Decision(
         subject="rerun",
         question=_QUESTION,
@@ -111,7 +112,12 @@ def _evidence(tally: Tally, config: RunConfig, ran: Isolated) -> list[Evidence]:
     )
     note = f"{counted or 'nothing compared'}; rtol {config.rtol:g}, atol {config.atol:g}"
     found = [
-        Evidence(path=one.path, key=one.key, value=_bounded(one.before), note=_note(one))
+        Evidence(
+            path=shown(one.path),
+            key=None if one.key is None else shown(one.key),
+            value=_bounded(one.before),
+            note=_note(one),
+        )
         for one in tally.kept[:_EVIDENCE]
     ]
     return [Evidence(key="values", note=note), Evidence(key="isolation", note=_isolation_note(ran)), *found]
@@ -134,6 +140,8 @@ def _value(value: object) -> str:
 def _bounded(value: object) -> object:
     if isinstance(value, str):
         return shown(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return repr(value)
     if value is None or isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 2**64):
         return value
     return shown(repr(value))

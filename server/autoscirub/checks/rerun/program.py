@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autoscirub.errors import SandboxError
-from autoscirub.store import sha256_file
+from autoscirub.store import read_regular, sha256_bytes, sha256_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,32 +55,36 @@ def find_program(command: Sequence[str], root: Path) -> Program:
 
     A name with a slash is relative to the project: one that lies in it is started from the copy. Python is asked
     where its parts are, so that a launcher on PATH is not needed inside; for any other program the Python on
-    PATH is made readable too, because scripts call it.
+    PATH is made readable too, because scripts call it. Nothing that lies in the project is started to be asked:
+    of a virtual environment there, its own file says what it needs.
     """
     found = _find(command[0], root)
-    asked = _ask(found, root) if _PYTHON.fullmatch(found.name) else None
-    folders: list[Path] = []
-    first = command[0] if "/" in command[0] and not command[0].startswith("/") else str(found)
-    if asked:
-        started = Path(asked["executable"])
-        first = str(started)
-        folders += _python_folders(asked, root)
-        front = [started.parent]
+    first, folders, front, asked = str(found), [], [found.parent], None
+    if environment := _environment_in(found, root):
+        folders = [environment, *_python_folders(_base_of(environment), root), *_program_folders(found, root)]
+    elif found.is_relative_to(root):
+        first, front = f"./{found.relative_to(root)}", []
+    elif _PYTHON.fullmatch(found.name) and (asked := _ask(found, root)):
+        first, folders, front = (
+            asked["executable"],
+            _asked_folders(asked, root),
+            [Path(asked["executable"]).parent],
+        )
     else:
-        if not _inside(found, root):
-            folders += _program_folders(found, root)
-        front = [found.parent] if not _inside(found, root) else []
+        folders = _program_folders(found, root)
+    if environment is None and asked is None:
         python = shutil.which("python3") or shutil.which("python")
-        if python and (asked := _ask(Path(python), root)):
-            folders += _python_folders(asked, root)
+        if python and not Path(python).is_relative_to(root) and (asked := _ask(Path(python), root)):
+            folders += _asked_folders(asked, root)
             front.append(Path(asked["executable"]).parent)
     path = [str(folder) for folder in front] + ["/usr/local/bin", "/usr/bin", "/bin"]
     about = {
         "program": command[0],
-        "sha256": None if asked else sha256_file(found),
+        "sha256": sha256_file(found),
         "python": {key: asked[key] for key in ("implementation", "version", "distributions")}
         if asked
         else None,
+        "environment": _installed(environment) if environment else None,
         "platform": [
             platform.system(),
             platform.release(),
@@ -99,10 +104,13 @@ def _find(name: str, root: Path) -> Path:
 
 
 def _ask(python: Path, root: Path) -> dict[str, Any] | None:
+    # Not from within the project: launchers take orders from files that lie there (`.tool-versions`, `mise.toml`).
+    version = _pyenv_version(root)
     try:
         done = subprocess.run(
             [str(python), "-I", "-c", _ASK],
-            cwd=root,
+            cwd="/",
+            env={**os.environ, **({"PYENV_VERSION": version} if version else {})},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_ASK_SECONDS,
@@ -114,11 +122,59 @@ def _ask(python: Path, root: Path) -> dict[str, Any] | None:
     return answer if isinstance(answer, dict) and answer.get("executable") else None
 
 
-def _python_folders(asked: dict[str, Any], root: Path) -> list[Path]:
+def _pyenv_version(root: Path) -> str | None:
+    """The version that `.python-version` names, when it is a plain name: some launchers obey a path there."""
+    with contextlib.suppress(SandboxError, UnicodeDecodeError):
+        data = read_regular(root / ".python-version", limit=1000, within=root, error=SandboxError)
+        named = (data or b"").decode("ascii").split()
+        if named and all(
+            re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_+-]*(\.[A-Za-z0-9_+-]+)*", name) for name in named
+        ):
+            return ":".join(named)
+    return None
+
+
+def _environment_in(program: Path, root: Path) -> Path | None:
+    """The virtual environment of the project that a program lies in; None when it lies in none."""
+    inside = [folder for folder in program.parents if folder.is_relative_to(root) and folder != root]
+    return next((folder for folder in inside if (folder / "pyvenv.cfg").is_file()), None)
+
+
+def _base_of(environment: Path) -> list[Path]:
+    """Where a virtual environment's own Python lies, as its `pyvenv.cfg` says; only where a Python is there."""
+    with contextlib.suppress(SandboxError):
+        data = read_regular(environment / "pyvenv.cfg", limit=100_000, within=environment, error=SandboxError)
+        for line in (data or b"").decode("utf-8", "replace").splitlines():
+            key, _, value = line.partition("=")
+            home = Path(value.strip())
+            named = key.strip() == "home" and home.is_absolute() and home.name in _BINARIES
+            if named and any(_PYTHON.fullmatch(entry.name) for entry in _listed(home)):
+                return [home.parent]
+    return []
+
+
+def _installed(environment: Path) -> list[str]:
+    """The distributions of an environment, by the names of their folders: nothing of it is started."""
+    found = [path.name for path in environment.glob("lib/python*/site-packages/*-info")]
+    data = (environment / "pyvenv.cfg").read_bytes()
+    return sorted([*found, sha256_bytes(data)])
+
+
+def _listed(folder: Path) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return []
+
+
+def _asked_folders(asked: dict[str, Any], root: Path) -> list[Path]:
     prefixes = [Path(prefix) for prefix in asked["prefixes"]]
+    return [*_python_folders(prefixes, root), *_program_folders(Path(asked["executable"]), root)]
+
+
+def _python_folders(prefixes: Sequence[Path], root: Path) -> list[Path]:
     real = [Path(os.path.realpath(prefix)) for prefix in prefixes]
-    kept = [folder for folder in (*prefixes, *real) if not _is_system(folder) and not _too_wide(folder, root)]
-    return [*kept, *_program_folders(Path(asked["executable"]), root)]
+    return [folder for folder in (*prefixes, *real) if not _is_system(folder) and not _too_wide(folder, root)]
 
 
 def _program_folders(program: Path, root: Path) -> list[Path]:
@@ -149,7 +205,3 @@ def _too_wide(folder: Path, root: Path) -> bool:
     home = Path.home()
     closed = (home, home / ".local", home / ".config", root, Path("/etc"), Path("/tmp"), Path("/var"))  # noqa: S108
     return any(place.is_relative_to(folder) for place in closed)
-
-
-def _inside(path: Path, root: Path) -> bool:
-    return path.is_relative_to(root)

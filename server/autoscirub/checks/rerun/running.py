@@ -196,7 +196,11 @@ def _rerun(
     absent = [name for name in names if not any(matches(path, [name]) for path in (*before, *after))]
     unknown = [name for name in config.inputs if not any(matches(path, [name]) for path in copied.inputs)]
     decision = decide(tally, config, basis.digest, ran, copied, absent, unknown)
-    return Rerun(decision, tally.kept, tally.counts, basis, ran, copied.left_out)
+    return Rerun(decision, tally.kept, tally.counts, basis, ran, _told(copied))
+
+
+def _told(copied: Copied) -> dict[str, str]:
+    return {shown(path, 1024): why for path, why in copied.left_out.items()}
 
 
 def _failure(ran: Isolated, changed: list[str]) -> str | None:
