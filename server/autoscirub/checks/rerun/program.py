@@ -92,7 +92,12 @@ def find_program(command: Sequence[str], root: Path) -> Program:
             "-".join(platform.libc_ver()),
         ],
     }
-    return Program([first, *command[1:]], list(dict.fromkeys(folders)), ":".join(dict.fromkeys(path)), about)
+    return Program(
+        [first, *command[1:]],
+        list(dict.fromkeys(filter(Path.exists, folders))),
+        ":".join(dict.fromkeys(path)),
+        about,
+    )
 
 
 def _find(name: str, root: Path) -> Path:
