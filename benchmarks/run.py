@@ -12,6 +12,8 @@ BENCHMARKS = {
     "bombs": "Expressions that want to hang or fill the memory: against what is promised",
     "scale": "freeze and verify: times reading the same files",
     "rounds": "Criteria: a first verification, and one after a single change",
+    "report_numbers": "Numbers: a report against its sources, linear in each",
+    "sandbox": "Sandbox: the fixed cost of running a program in it",
     "startup": "Start-up",
 }
 

@@ -33,6 +33,7 @@ from autoscirub.checks.predictions import (
     read_predictions,
 )
 from autoscirub.checks.report_file import find_report
+from autoscirub.checks.rerun import Rerun, rerun
 from autoscirub.checks.results import DEFAULT_RESULTS, Results, find_results, load_results, read_results
 from autoscirub.checks.rubric import (
     RUBRIC_LIMIT,
@@ -64,6 +65,7 @@ __all__ = [
     "Kept",
     "Lint",
     "Predictions",
+    "Rerun",
     "Results",
     "Rubric",
     "RubricChanges",
@@ -99,6 +101,7 @@ __all__ = [
     "read_short",
     "report_of",
     "require_frozen",
+    "rerun",
     "rubric_changes",
     "verify_criteria",
 ]

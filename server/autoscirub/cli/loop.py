@@ -62,6 +62,35 @@ def criterion(
     return worst_of([decision])
 
 
+@app.command(epilog=example("autoscirub trust", "autoscirub rerun"))
+def rerun(
+    project: Project = None,
+    state_dir: StateDir = None,
+    as_json: Json = False,
+    isolation: Annotated[
+        str, typer.Option("--isolation", help="best, bubblewrap or process. What was enforced is said.")
+    ] = "best",
+) -> int:
+    """The results, from the code, again: in a fresh copy without them, compared key by key. Needs trust.
+
+    Exit status: 1 something moved, 2 could not be told, 0 reproduced. Records nothing.
+    """
+    if isolation not in {"best", "bubblewrap", "process"}:
+        raise typer.BadParameter(
+            f"{isolation!r}: expected best, bubblewrap or process", param_hint="--isolation"
+        )
+    from autoscirub.report import render_rerun
+    from autoscirub.workflow import rerun as run_again
+
+    done = run_again(project, state_dir=state_dir, isolation=isolation)  # type: ignore[arg-type]
+    status = worst_of([done.decision])
+    if as_json:
+        output.json_answer([done.decision], ok=status == 0, counts=done.counts)
+    else:
+        output.text(render_rerun(done.decision, sys.stdout))
+    return status
+
+
 @app.command("round", epilog=example("autoscirub round", "autoscirub round --continue"))
 def round_(
     project: Project = None,

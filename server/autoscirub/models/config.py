@@ -90,12 +90,17 @@ class ProjectConfig(Closed):
     audit: AuditConfig = Field(default_factory=AuditConfig)
     limits: LimitsConfig = Field(default_factory=LimitsConfig)
 
+    def _deciding_run(self) -> dict[str, Any]:
+        names = ("command", "outputs", "results", "rtol", "atol", "ignore", "env", "network")
+        values = self.run.model_dump(mode="json") if self.run else {}
+        return {f"run.{name}": values.get(name) for name in names}
+
     def deciding(self) -> dict[str, Any]:
         """The settings that decide, as plain JSON data: what a freeze locks besides the files."""
         return {
             "report": self.report,
             "results": self.results,
             "rubric": self.rubric,
-            "run.command": list(self.run.command) if self.run else None,
+            **self._deciding_run(),
             **{f"judge.{key}": value for key, value in self.judge.model_dump(mode="json").items()},
         }

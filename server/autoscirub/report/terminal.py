@@ -19,6 +19,7 @@ __all__ = [
     "render_decision",
     "render_list",
     "render_numbers",
+    "render_rerun",
     "render_verification",
     "sign",
     "sign_for_error",
@@ -111,6 +112,17 @@ def render_numbers(decision: Decision, stream: TextIO) -> str:
     lines += [f"  {plain(line)}" for line in listed[:_SHOWN_NUMBERS]]
     if len(listed) > _SHOWN_NUMBERS:
         lines.append(f"  and {len(listed) - _SHOWN_NUMBERS} more; all of them with --json")
+    return "\n".join(lines)
+
+
+def render_rerun(decision: Decision, stream: TextIO) -> str:
+    """Whether the results came out again: what moved, what was enforced, what is open. What is equal is counted."""
+    lines = [f"{sign(decision.answer, stream)} rerun: {_words(decision)}"]
+    for entry in decision.evidence:
+        if entry.note and entry.note != "equal":
+            where = " ".join(part for part in (entry.path, entry.key) if part)
+            lines.append(f"  {plain(f'{where}: {entry.note}' if where else entry.note)}")
+    lines += [f"  {plain(entry)}" for entry in decision.open]
     return "\n".join(lines)
 
 

@@ -28,7 +28,14 @@ class TrustView:
 
 def trust_view(config: ProjectConfig) -> TrustView:
     """Everything in the configuration that names a program, by the key that names it."""
-    programs = {"run.command": list(config.run.command)} if config.run else {}
+    programs: dict[str, list[str]] = {}
+    if config.run:
+        programs["run.command"] = list(config.run.command)
+        # What it may see and reach is part of what is allowed.
+        if config.run.env:
+            programs["run.env"] = list(config.run.env)
+        if config.run.network:
+            programs["run.network"] = ["allowed"]
     if config.rounds.revise:
         programs["rounds.revise"] = list(config.rounds.revise)
     if not programs:

@@ -5,6 +5,7 @@ from autoscirub.workflow.criterion import verify_criterion
 from autoscirub.workflow.evaluating import evaluate
 from autoscirub.workflow.freezing import Frozen, freeze, unfreeze
 from autoscirub.workflow.planning import Planned, plan_round
+from autoscirub.workflow.rerunning import rerun
 from autoscirub.workflow.round_verification import Checked
 from autoscirub.workflow.running import LoopStep, Ran, round_step, run_rounds
 from autoscirub.workflow.scoping import Scoped, scope
@@ -24,6 +25,7 @@ __all__ = [
     "evaluate",
     "freeze",
     "plan_round",
+    "rerun",
     "round_step",
     "run_rounds",
     "scope",
