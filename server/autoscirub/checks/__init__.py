@@ -32,7 +32,14 @@ from autoscirub.checks.predictions import (
     read_predictions,
 )
 from autoscirub.checks.report_file import find_report
-from autoscirub.checks.results import DEFAULT_RESULTS, Results, find_results, load_results, read_results
+from autoscirub.checks.results import (
+    DEFAULT_RESULTS,
+    Results,
+    find_results,
+    load_results,
+    read_results,
+    result_places,
+)
 from autoscirub.checks.rubric import (
     RUBRIC_LIMIT,
     RUBRIC_NAME,
@@ -97,6 +104,7 @@ __all__ = [
     "read_short",
     "report_of",
     "require_frozen",
+    "result_places",
     "rubric_changes",
     "verify_criteria",
 ]
