@@ -313,8 +313,8 @@ def test_a_clone_is_as_its_record_has_it_and_decides_anew(ruled, tmp_path) -> No
 @pytest.fixture
 def satisfied(ruled, reviser_at):
     meets = (
-        'import pathlib; pathlib.Path(\'results/results.json\').write_text(\'{"slope": 0.51, "low": 0.0, "high": 1.0}\')'
-        "; pathlib.Path('table.csv').write_text('a,b\\n1,2\\n')"
+        "import pathlib; pathlib.Path('out').mkdir(); pathlib.Path('out/table.csv').write_text('x,y\\n1,2\\n'); "
+        'pathlib.Path(\'results/results.json\').write_text(\'{"slope": 0.51, "low": 0.0, "high": 1.0}\')'
     )
     ran = run_rounds(ruled, revise=reviser_at(meets))
     assert ran.ended.state == "satisfied"
