@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from autoscirub.errors import AutoscirubError, PredictionsError, TamperedError, TrustError
-from autoscirub.workflow import check, freeze, plan_round, round_step, run_rounds, scope
+from autoscirub.workflow import check, freeze, plan_round, round_step, run_rounds, scope, status, unfreeze
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow"))
 from conftest import RUBRIC
@@ -166,6 +169,18 @@ REVISER_CHEATS = {
     "a new round": "d = pathlib.Path('.autoscirub/revisions/round-009'); d.mkdir(); (d / 'verification.json').write_text('{}')",
     "the history": "pathlib.Path('.autoscirub/history.bundle').write_bytes(b'')",
     "the configuration": "pathlib.Path('autoscirub.toml').write_text('[rounds]\\nmax = 99\\n')",
+    "a folder for the rubric": "p = pathlib.Path('rubric.toml'); p.unlink(); p.mkdir(); (p / 'x').write_text('x')",
+    "a link for the predictions": "p = pathlib.Path('prereg.toml'); p.rename('p2'); p.symlink_to('p2')",
+    "a FIFO in the state": "import os; os.mkfifo('.autoscirub/fifo')",
+    "a link for the rounds": (
+        "import shutil; shutil.move('.autoscirub/revisions', 'r2'); "
+        "pathlib.Path('.autoscirub/revisions').symlink_to('../r2')"
+    ),
+    "a link for what is set aside": (
+        "import tempfile; pathlib.Path('.autoscirub/jobs').symlink_to(tempfile.mkdtemp()); "
+        "pathlib.Path('rubric.toml').write_text('x')"
+    ),
+    "the whole state": "import shutil; shutil.rmtree('.autoscirub')",
 }
 
 
@@ -180,6 +195,9 @@ def test_a_reviser_that_touches_what_is_locked_is_put_back_and_void(ruled, revis
     assert not (ruled / "autoscirub.toml").exists()
     assert not (ruled / ".autoscirub" / "revisions" / "round-009").exists()
     assert not (ruled / ".autoscirub" / "revisions" / "round-002").exists()
+    assert not (ruled / ".autoscirub" / "revisions").is_symlink()
+    assert not (ruled / ".autoscirub" / "jobs").is_symlink()
+    assert not (ruled / ".autoscirub" / "fifo").exists()
     assert check(ruled, read_only=True).report.round == 1
 
 
@@ -222,3 +240,173 @@ def test_a_prediction_frozen_later_may_not_repeat_a_requirement_either(slope_pro
         file.write(more)
     with pytest.raises(PredictionsError, match='the prediction "twin"'):
         freeze(slope_project)
+
+
+# A history made by hand, or by another machine, is a claim.
+
+
+def _forge(project: Path, change) -> None:
+    """Commit a changed manifest and report on top of the bundle, as anybody with git can."""
+    bundle = project / ".autoscirub" / "history.bundle"
+    with tempfile.TemporaryDirectory() as folder:
+
+        def git(*arguments: str) -> None:
+            names = ["-c", "user.name=autoscirub", "-c", "user.email=a@b"]
+            subprocess.run(["git", *names, *arguments], cwd=folder, check=True, capture_output=True)
+
+        git("clone", "-q", "-b", "main", str(bundle), "c")
+        tree = Path(folder) / "c"
+        change(tree / "state")
+        git("-C", "c", "add", "-A", "-f")
+        git("-C", "c", "commit", "-q", "-m", "check")
+        bundle.unlink()
+        git("-C", "c", "bundle", "create", "-q", str(bundle), "main")
+        for name in ("verification_report.json", "revisions/round-001/verification.json"):
+            shutil.copyfile(tree / "state" / name, project / ".autoscirub" / name)
+
+
+def _all_satisfied(state: Path) -> None:
+    for name in ("verification_report.json", "revisions/round-001/verification.json"):
+        report = json.loads((state / name).read_text())
+        for result in report["criteria"]:
+            result |= {"status": "satisfied", "satisfied": True, "evidence_gap": "none"}
+        for decision in report["decisions"]:
+            decision |= {"answer": "holds", "word": "satisfied", "open": []}
+        count = len(report["criteria"])
+        report["summary"] |= {"passed": count, "failed": 0}
+        (state / name).write_text(json.dumps(report))
+
+
+def test_answers_that_only_a_bundle_brings_are_decided_anew(ruled) -> None:
+    honest = check(ruled)
+    assert not honest.report.all_satisfied
+    _forge(ruled, _all_satisfied)
+    for looked in (check(ruled, read_only=True), check(ruled)):
+        assert not looked.report.all_satisfied
+        assert looked.reused == []
+        assert [r.status for r in looked.report.criteria] == [r.status for r in honest.report.criteria]
+
+
+def test_a_step_in_between_does_not_make_forged_answers_our_own(ruled) -> None:
+    check(ruled)
+    _forge(ruled, _all_satisfied)
+    with contextlib.suppress(AutoscirubError):
+        round_step(ruled)  # records something on top of what was forged
+    assert not check(ruled).report.all_satisfied
+
+
+def test_answers_reached_here_are_kept_and_said_to_be(ruled) -> None:
+    check(ruled)
+    assert check(ruled).reused
+
+
+def test_a_clone_is_as_its_record_has_it_and_decides_anew(ruled, tmp_path) -> None:
+    check(ruled)
+    copy = tmp_path / "copy"
+    shutil.copytree(ruled, copy)
+    words = [decision.word for decision in status(copy).decisions]
+    assert "stale" not in words
+    assert check(copy).reused == []
+    assert check(copy).reused
+
+
+@pytest.fixture
+def satisfied(ruled, reviser_at):
+    meets = (
+        "import pathlib; pathlib.Path('out').mkdir(); pathlib.Path('out/table.csv').write_text('x,y\\n1,2\\n'); "
+        'pathlib.Path(\'results/results.json\').write_text(\'{"slope": 0.51, "low": 0.0, "high": 1.0}\')'
+    )
+    ran = run_rounds(ruled, revise=reviser_at(meets))
+    assert ran.ended.state == "satisfied"
+    return ruled
+
+
+@pytest.mark.parametrize("doing", [round_step, lambda project: run_rounds(project, revise=["true"])])
+def test_an_ended_loop_says_nothing_of_files_that_changed_since(satisfied, doing) -> None:
+    assert doing(satisfied).ended.state == "satisfied"
+    (satisfied / "results" / "results.json").write_text('{"slope": 9.0, "low": 2.0, "high": 1.0}')
+    ran = doing(satisfied)
+    assert ran.ended is None
+    assert [decision.answer.value for decision in ran.standing] == ["could_not_be_told"]
+    assert "autoscirub check" in ran.next
+
+
+@pytest.mark.parametrize("doing", [round_step, lambda project: run_rounds(project, revise=["true"])])
+@pytest.mark.parametrize("name", ["rubric.toml", "prereg.toml"])
+def test_an_ended_loop_is_refused_when_what_is_locked_changed_since(satisfied, doing, name) -> None:
+    path = satisfied / name
+    path.write_text(path.read_text().replace("0.5", "5.5").replace("results.low < results.high", "1 < 2"))
+    with pytest.raises(TamperedError):
+        doing(satisfied)
+
+
+def test_without_a_history_what_the_manifest_says_was_decided_does_not_stand(
+    ruled, tmp_path, monkeypatch
+) -> None:
+    check(ruled)
+    monkeypatch.setenv("AUTOSCIRUB_DATA_DIR", str(tmp_path / "another-machine"))
+    path = ruled / ".autoscirub" / "run_manifest.json"
+    manifest = json.loads(path.read_text())
+    assert manifest["locks"]["rubric"]
+    manifest["locks"]["predictions"] = None
+    path.write_text(json.dumps(manifest))
+    (ruled / ".autoscirub" / "history.bundle").unlink()
+    (ruled / ".prereg.lock").unlink()
+    for entry in (*(ruled / ".autoscirub").glob("*.json"),):
+        if entry.name != "run_manifest.json":
+            entry.unlink()
+    frozen = freeze(ruled)
+    assert (
+        frozen.locks.rubric.frozen_at == frozen.locks.predictions.frozen_at
+    )  # frozen now, not as was claimed
+
+
+def test_results_are_not_to_be_chosen_after_the_freeze(ruled) -> None:
+    (ruled / "better.json").write_text('{"slope": 0.5, "low": 0.0, "high": 1.0}')
+    (ruled / "autoscirub.toml").write_text('results = "better.json"\n')
+    with pytest.raises(TamperedError, match="results was None and is 'better.json'"):
+        check(ruled)
+    (ruled / "autoscirub.toml").write_text('results = "results/results.json"\n')
+    check(ruled)
+
+
+def test_results_that_were_verified_and_then_removed_are_said_at_the_unfreeze(ruled) -> None:
+    check(ruled)
+    (ruled / "results" / "results.json").unlink()
+    entry = unfreeze(ruled, reason="again", terminal=True)
+    assert [file.path for file in entry.results_existed] == ["results/results.json"]
+    freeze(ruled)
+    assert any("after results existed" in note for note in check(ruled).verification.notes)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        '{"changes": [], "changes": []}',
+        '{"changes": [{"criterion_id": 1}]}',
+        "[]",
+        "nothing",
+        '{"changes": "' + "x" * 2_000_000 + '"}',
+    ],
+    ids=["twice", "not text", "a list", "no JSON", "too large"],
+)
+def test_a_reviser_s_words_that_cannot_be_read_end_in_an_error(ruled, reviser_at, told) -> None:
+    source = f"import os, pathlib; pathlib.Path(os.environ['AUTOSCIRUB_CHANGES']).write_text({told!r})"
+    ran = run_rounds(ruled, revise=reviser_at(source))
+    assert ran.ended.state == "error"
+    assert "AUTOSCIRUB_CHANGES" in ran.ended.why
+
+
+def test_an_event_log_written_over_is_set_aside_and_goes_on_from_the_history(ruled) -> None:
+    check(ruled)
+    log = ruled / ".autoscirub" / "revisions" / "events.jsonl"
+    honest = log.read_text()
+    log.write_text('{"event": "satisfied"}\n')
+    check(ruled)
+    assert log.read_text().startswith(honest)
+    assert [path.read_text() for path in log.parent.glob("events.jsonl.aside-*")] == [
+        '{"event": "satisfied"}\n'
+    ]
+    log.write_text(log.read_text() + "a note of a person\n")
+    check(ruled)
+    assert "a note of a person" in log.read_text()

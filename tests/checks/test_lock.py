@@ -88,7 +88,7 @@ def test_results_are_the_file_what_lies_beside_it_and_every_declared_artifact(tm
     for name in ("results/results.json", "results/table.csv", "results/figures/a.png", "out.csv", "run.py"):
         (tmp_path / name).write_text("x")
     (tmp_path / "results" / ".gitkeep").write_text("")
-    found, more = existing_results(tmp_path, "results/results.json", ["out.csv", "none.csv"])
+    found, more = existing_results(tmp_path, ["results/results.json"], ["out.csv", "none.csv"])
     assert [file.path for file in found] == [
         "out.csv",
         "results/figures/a.png",
@@ -101,14 +101,24 @@ def test_results_are_the_file_what_lies_beside_it_and_every_declared_artifact(tm
 def test_results_at_the_project_s_top_do_not_make_the_whole_project_results(tmp_path) -> None:
     for name in ("results.json", "run.py"):
         (tmp_path / name).write_text("x")
-    assert [file.path for file in existing_results(tmp_path, "results.json", [])[0]] == ["results.json"]
+    assert [file.path for file in existing_results(tmp_path, ["results.json"], [])[0]] == ["results.json"]
+
+
+def test_results_are_not_looked_for_through_a_link_out_of_the_project(tmp_path) -> None:
+    root, outside = tmp_path / "project", tmp_path / "outside"
+    root.mkdir()
+    outside.mkdir()
+    (outside / "secret.txt").write_text("x")
+    (root / "results").symlink_to(outside)
+    (root / "own.csv").symlink_to(outside / "secret.txt")
+    assert existing_results(root, ["results/results.json"], ["own.csv", "results/secret.txt"]) == ([], 0)
 
 
 def test_more_results_than_are_listed_are_counted(tmp_path) -> None:
     (tmp_path / "results").mkdir()
     for number in range(1_005):
         (tmp_path / "results" / f"{number:04}.txt").write_text("x")
-    found, more = existing_results(tmp_path, "results/results.json", [])
+    found, more = existing_results(tmp_path, ["results/results.json"], [])
     assert (len(found), more) == (1_000, 5)
 
 

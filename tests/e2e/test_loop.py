@@ -111,7 +111,9 @@ def events(project: Path) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("share", range(SHARES))
-def test_killed_at_every_step_the_loop_started_again_ends_as_an_uninterrupted_one(start, tmp_path, share) -> None:
+def test_killed_at_every_step_the_loop_started_again_ends_as_an_uninterrupted_one(
+    start, tmp_path, share
+) -> None:
     whole, environment = prepare(start, tmp_path / "whole")
     assert drive(start, whole, environment, "count", 0) == 0
     steps = int((whole.parent / "count").read_text())

@@ -42,7 +42,6 @@ STATE_DIRS = [
     (None, None, "a/b", "a/b", "state_dir in autoscirub.toml"),
     ("./x/../y/", None, None, "y", "--state-dir"),
     (None, "../beside", None, "../beside", "AUTOSCIRUB_STATE_DIR"),
-    (None, None, "../beside", "../beside", "state_dir in autoscirub.toml"),
     (Path("o"), None, None, "o", "--state-dir"),
     # odd, and a name all the same
     ("a\nb", None, None, "a\nb", "--state-dir"),
@@ -70,13 +69,27 @@ def test_the_first_source_that_names_the_state_directory_wins(
     assert not found.state_dir.exists()  # looking makes nothing
 
 
-@pytest.mark.parametrize("name", ["--state-dir", "AUTOSCIRUB_STATE_DIR", "state_dir"])
+@pytest.mark.parametrize("value", ["../beside", "{tmp}/far", "~/x", "a/../../x"])
+def test_a_project_s_own_setting_cannot_choose_a_place_outside_of_it(
+    root: Path, tmp_path: Path, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (root / "autoscirub.toml").write_text(f'state_dir = "{value.format(tmp=tmp_path)}"')
+    with pytest.raises(
+        StateError, match="outside of the project, as state_dir in autoscirub.toml has it.*--state-dir"
+    ):
+        resolve(None, None, environment={}, working_directory=root)
+    assert (
+        resolve(None, "../beside", environment={}, working_directory=root).state_dir == root.parent / "beside"
+    )
+
+
+@pytest.mark.parametrize("name", ["--state-dir", "AUTOSCIRUB_STATE_DIR"])
 def test_an_absolute_path_and_a_home_are_taken_as_they_are(
     root: Path, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     for value, expected in [(str(tmp_path / "far"), tmp_path / "far"), ("~/x", tmp_path / "home" / "x")]:
-        (root / "autoscirub.toml").write_text(f'state_dir = "{value}"' if name == "state_dir" else "")
         found = resolve(
             None,
             value if name == "--state-dir" else None,

@@ -34,7 +34,14 @@ from autoscirub.checks.predictions import (
 )
 from autoscirub.checks.report_file import find_report
 from autoscirub.checks.rerun import Rerun, rerun
-from autoscirub.checks.results import DEFAULT_RESULTS, Results, find_results, load_results, read_results
+from autoscirub.checks.results import (
+    DEFAULT_RESULTS,
+    Results,
+    find_results,
+    load_results,
+    read_results,
+    result_places,
+)
 from autoscirub.checks.rubric import (
     RUBRIC_LIMIT,
     RUBRIC_NAME,
@@ -102,6 +109,7 @@ __all__ = [
     "report_of",
     "require_frozen",
     "rerun",
+    "result_places",
     "rubric_changes",
     "verify_criteria",
 ]

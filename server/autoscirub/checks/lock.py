@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from autoscirub.checks.predictions import PREDICTIONS_NAME
 from autoscirub.errors import PredictionsError, TamperedError
 from autoscirub.models import FileDigest, PredictionsLock, PreregLock
-from autoscirub.store import decode, sha256_bytes, sha256_file
+from autoscirub.store import decode, leads_out, sha256_bytes, sha256_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,6 +30,7 @@ __all__ = [
 
 LOCK_NAME = PreregLock.file_name
 _LISTED = 1000
+_LOOKED_AT = 100_000
 _LOCK_LIMIT = 64 * 1024 * 1024
 
 
@@ -114,18 +115,27 @@ def _other_line_endings(data: bytes) -> set[str]:
     return {sha256_bytes(unix), sha256_bytes(unix.replace(b"\n", b"\r\n"))}
 
 
-def existing_results(root: Path, results: str, artifacts: Iterable[str]) -> tuple[list[FileDigest], int]:
+def existing_results(
+    root: Path, results: Iterable[str], artifacts: Iterable[str]
+) -> tuple[list[FileDigest], int]:
     """Every results file there is now: the results file, what lies beside it, every declared artifact.
 
     Beside it means its folder and what is below, unless that folder is the project itself. Returns the
-    files and how many more there are than are listed (over 1,000). Empty files do not count as results.
+    files and how many more there are than are listed (over 1,000). Empty files do not count as results, and
+    nothing is followed out of the project.
     """
-    paths = {results, *artifacts}
-    folder = os.path.dirname(results)  # noqa: PTH120 - a relative path, as text
-    if folder and (root / folder).is_dir():
+    named = list(results)
+    paths = {*named, *artifacts}
+    for folder in {os.path.dirname(path) for path in named} - {""}:  # noqa: PTH120 - a relative path, as text
+        if leads_out(root / folder, root):
+            continue
         for base, _, names in os.walk(root / folder):
             paths.update(os.path.relpath(os.path.join(base, name), root) for name in names)  # noqa: PTH118
-    present = [path for path in sorted(paths) if _has_content(root / path)]
+            if len(paths) > _LOOKED_AT:
+                break
+    present = [
+        path for path in sorted(paths) if not leads_out(root / path, root) and _has_content(root / path)
+    ]
     return [_digest(root, path) for path in present[:_LISTED]], max(0, len(present) - _LISTED)
 
 

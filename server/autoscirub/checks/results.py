@@ -11,7 +11,14 @@ from autoscirub.store import JsonFault, parse, read_regular, sha256_bytes
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["DEFAULT_RESULTS", "Results", "find_results", "load_results", "read_results"]
+__all__ = [
+    "DEFAULT_RESULTS",
+    "Results",
+    "find_results",
+    "load_results",
+    "read_results",
+    "result_places",
+]
 
 DEFAULT_RESULTS = ("results/results.json", "results.json")
 
@@ -24,6 +31,11 @@ class Results:
     sha256: str
     size: int
     values: dict[str, Any] = field(repr=False)
+
+
+def result_places(configured: str | None) -> tuple[str, ...]:
+    """Every path at which the results file may lie."""
+    return (configured,) if configured else tuple(DEFAULT_RESULTS)
 
 
 def find_results(root: Path, configured: str | None) -> str:

@@ -59,7 +59,7 @@ def shown_check(checked: Checked, stream: TextIO, *, short: bool = False) -> str
     parts.append(render_ending(checked.ended, outcome, stream))
     if checked.report is not None and checked.ended is None:
         parts.append(_not_done(checked.report))
-    parts += [f"note: {problem}" for entry in checked.rounds for problem in entry.problems]
+    parts += [f"note: {plain(problem)}" for entry in checked.rounds for problem in entry.problems]
     return "\n".join(part for part in parts if part)
 
 

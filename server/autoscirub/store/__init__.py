@@ -1,7 +1,14 @@
 """Floor 1: where state lives and how it is kept."""
 
 from autoscirub.store.config import CONFIG_NAMES, LoadedConfig, load_config, read_toml
-from autoscirub.store.files import describe_kind, read_regular, sha256_bytes, sha256_file, write_atomic
+from autoscirub.store.files import (
+    describe_kind,
+    leads_out,
+    read_regular,
+    sha256_bytes,
+    sha256_file,
+    write_atomic,
+)
 from autoscirub.store.history import History, HistoryCommit
 from autoscirub.store.history_repository import path_problem
 from autoscirub.store.project import Project, open_project
@@ -33,6 +40,7 @@ __all__ = [
     "ignored_paths",
     "is_trusted",
     "json_path",
+    "leads_out",
     "line_of",
     "load_config",
     "open_project",

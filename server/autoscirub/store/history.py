@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from autoscirub.errors import CorruptError, HistoryError
+from autoscirub.store.files import sha256_bytes
 from autoscirub.store.history_bundle import BUNDLE_NAME, open_bundle
 from autoscirub.store.history_compare import PUT_BACK, begun_again
 from autoscirub.store.history_facts import HistoryCommit
@@ -47,6 +48,7 @@ class History:
         path: Path,
         notices: list[str],
         cleanup: contextlib.ExitStack,
+        project: Path | None = None,
         opened: WorkingHistory | None = None,
         temporary: bool = True,
     ) -> None:
@@ -56,6 +58,7 @@ class History:
         self.temporary = temporary
         """Whether the working repository goes away on closing, so that only the bundle remembers."""
         self._path = path
+        self._project = project
         self._repository = repository
         self._objects = HistoryObjects(repository)
         self._cleanup = cleanup
@@ -83,6 +86,7 @@ class History:
                 path=state_dir / BUNDLE_NAME,
                 notices=opened.notices,
                 cleanup=stack.pop_all(),
+                project=project,
                 opened=opened,
                 temporary=temporary,
             )
@@ -108,7 +112,14 @@ class History:
                 ) from None
             stack.callback(repository.git.close)
             notices = _beyond(repository, bundle.head, state_dir, project)
-            return cls(repository, head=bundle.head, path=path, notices=notices, cleanup=stack.pop_all())
+            return cls(
+                repository,
+                head=bundle.head,
+                path=path,
+                notices=notices,
+                cleanup=stack.pop_all(),
+                project=project,
+            )
 
     @classmethod
     def missing_notice(cls, state_dir: Path, project: Path | None = None) -> str | None:
@@ -130,6 +141,19 @@ class History:
         if self._opened is not None:
             return self._opened.history_id
         return self._objects.commit(self.head).history_id if self.head else None
+
+    def reached_here(self, report: bytes) -> bool:
+        """Whether this machine itself reached a report with these bytes; one that only a bundle brings is a claim."""
+        data = user_data_dir(create=False)
+        if data is None:
+            return False
+        return sha256_bytes(report) in Memory(data, self._path.parent, self._project).reports()
+
+    def remember_report(self, report: bytes) -> None:
+        """Keep, outside of the project, that this machine reached a report. Raises StateError."""
+        data = user_data_dir()
+        if data is not None:
+            Memory(data, self._path.parent, self._project).remember_report(sha256_bytes(report))
 
     @property
     def first(self) -> str | None:

@@ -25,6 +25,7 @@ __all__ = ["PROJECTS_NAME", "Checkout", "Memory", "Pending"]
 
 PROJECTS_NAME = "projects.json"
 _MOST_PROJECTS = 2000
+_MOST_REPORTS = 32
 
 
 class Pending(BaseModel):
@@ -78,6 +79,24 @@ class Memory:
         folder.mkdir(mode=0o700, exist_ok=True)
         value = checkout.model_copy(update={"state_dir": self._state_dir}).model_dump(mode="json")
         write_user_json(folder / f"{self.key}.json", value)
+
+    def reports(self) -> list[str]:
+        """The sha256 of the last reports that this machine itself reached here, oldest first."""
+        try:
+            value = read_user_json(f"reports/{self.key}.json", self._data)
+        except CorruptError as error:
+            self.notices.append(str(error))
+            return []
+        known = value.get("sha256")
+        return [entry for entry in known if isinstance(entry, str)] if isinstance(known, list) else []
+
+    def remember_report(self, sha256: str) -> None:
+        """Keep that this machine reached a report. Raises StateError."""
+        folder = self._data / "reports"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        others = [entry for entry in self.reports() if entry != sha256]
+        known = [*others, sha256][-_MOST_REPORTS:]
+        write_user_json(folder / f"{self.key}.json", {"state_dir": self._state_dir, "sha256": known})
 
     def remember_project(self, history_id: str, first: str) -> None:
         """Keep the history's id and first commit for the project. Raises StateError and BusyError."""

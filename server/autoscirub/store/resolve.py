@@ -120,10 +120,15 @@ def _state_dir(
             f"{folder} ({source}): is not a directory; move it away or name another state directory"
         )
     named_by_the_project = source not in _NAMED_BY_THE_USER
-    if named_by_the_project and folder.is_relative_to(root) and leads_out(folder, root):
-        # A link that came with somebody else's repository must not choose where we write.
+    if named_by_the_project and leads_out(folder, root):
+        # Neither a link nor a setting that came with somebody else's repository may choose where we write.
+        inside = folder.is_relative_to(root)
+        what = (
+            f"is a link that leads out of the project, to {real}"
+            if inside
+            else f"lies outside of the project, as {source} has it"
+        )
         raise StateError(
-            f"{folder}: is a link that leads out of the project, to {real}; "
-            "if you want that, name it with --state-dir or AUTOSCIRUB_STATE_DIR"
+            f"{folder}: {what}; if you want that, name it with --state-dir or AUTOSCIRUB_STATE_DIR"
         )
     return folder, source

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from autoscirub.errors import CorruptError, StateError
 from autoscirub.models import Locks, RunManifest, strict_json
-from autoscirub.store.files import sha256_bytes, sha256_file, write_atomic
+from autoscirub.store.files import leads_out, sha256_bytes, sha256_file, write_atomic
 from autoscirub.store.history import History, placeless
 from autoscirub.store.history_repository import path_problem
 from autoscirub.store.project_git import ProjectHead, project_head
@@ -51,7 +51,7 @@ class Session:
     recorded: RunManifest | None
     """`run_manifest.json` as the history's newest step has it: what was decided, whatever the file says."""
     manifest: RunManifest
-    """What holds: the recorded one, and the file only where there is no record."""
+    """What holds: the recorded one. Without a record nothing was decided, whatever the file says."""
     notices: list[str] = field(default_factory=list)
 
     @classmethod
@@ -60,7 +60,7 @@ class Session:
     ) -> Session:
         """Compare the manifest with the history; the history's holds, because a file can be edited."""
         recorded = _recorded(history)
-        session = cls(project, history, found, recorded, recorded or found or RunManifest())
+        session = cls(project, history, found, recorded, recorded or _unrecorded(found))
         session.notices += [placeless(notice, project.state.root) for notice in notices]
         if recorded is not None and found is None:
             session.notices.append(
@@ -191,7 +191,7 @@ class Session:
         listed: list[dict[str, Any]] = []
         for path in sorted(set(judged)):
             target = self.project.root / path
-            if not target.is_file():
+            if not target.is_file() or leads_out(target, self.project.root):
                 continue
             size = target.stat().st_size
             nameable = not target.is_symlink() and path_problem(f"project/{path}") is None
@@ -214,6 +214,15 @@ def _refuse_moved(listed: list[dict[str, Any]], reached_on: Mapping[str, str]) -
             f"{', '.join(moved[:5])}: changed while it was being verified, so the answers are void and nothing was "
             "recorded; wait until whatever writes it is done, and run this again"
         )
+
+
+def _unrecorded(found: RunManifest | None) -> RunManifest:
+    """What a file says that no history backs: who it is. What it says was decided is a claim, and stays in the file."""
+    if found is None:
+        return RunManifest()
+    return RunManifest(
+        history_id=found.history_id, instruction=found.instruction, created_at=found.created_at
+    )
 
 
 def _recorded(history: History | None) -> RunManifest | None:

@@ -13,6 +13,7 @@ from autoscirub.checks import (
     lint_predictions,
     load_rubric,
 )
+from autoscirub.errors import StateError
 from autoscirub.models import (
     Answer,
     Change,
@@ -20,6 +21,7 @@ from autoscirub.models import (
     Evidence,
     Infeasible,
     Verification,
+    VerificationReport,
     now,
     strict_json,
 )
@@ -99,11 +101,24 @@ def check_step(
         step = RoundVerification(opened, session, revision or Revision(), at, max_rounds)
         step.verify(fresh=fresh, progress=progress)
         step.fill(checked, state, locked, facts)
+        _refuse_two_readings(reached, step.reached_on)
         reached |= step.reached_on
     session.record(
         "check", at=at, facts=facts, judged=reached, reached_on=reached, state=state, locked=locked
     )
     return checked
+
+
+def _refuse_two_readings(predictions: dict[str, str], criteria: dict[str, str]) -> None:
+    """Raise StateError when predictions and criteria were decided on different bytes of one file."""
+    moved = sorted(
+        path for path in predictions.keys() & criteria.keys() if predictions[path] != criteria[path]
+    )
+    if moved:
+        raise StateError(
+            f"{', '.join(moved[:5])}: changed while it was being verified, so the answers are void and nothing was "
+            "recorded; wait until whatever writes it is done, and run this again"
+        )
 
 
 def is_as_verified(opened: Project, session: Session) -> bool:
@@ -112,12 +127,17 @@ def is_as_verified(opened: Project, session: Session) -> bool:
     if step.opens:
         return False
     step.verify(fresh=False, progress=None)
-    if step.criteria.evaluated or step.changes.any_change:
+    report = kept_model(session, VerificationReport.file_name, VerificationReport)
+    if report is None or step.changes.any_change or _answers(report) != _answers(step.report):
         return False
     if not _predictions_claimed(opened, session):
         return True
     kept = kept_model(session, Verification.file_name, Verification)
     return kept is not None and kept.digests == verify_predictions(opened, session).verification.digests
+
+
+def _answers(report: VerificationReport) -> list[tuple[str, str | None, dict[str, str]]]:
+    return [(result.criterion_id, result.status, dict(result.rests_on)) for result in report.criteria]
 
 
 def _anything_frozen(opened: Project, session: Session) -> bool:
@@ -160,6 +180,8 @@ def _look(
         if step.current is not None and step.current.number is not None:
             step.number = step.current.number  # looking opens no round
         step.verify(fresh=fresh, progress=progress)
+        if checked.verification is not None:
+            _refuse_two_readings(reached_on(opened, checked.verification), step.reached_on)
         checked.report, checked.rounds = step.report, step.rounds
         checked.scope_changes = session.manifest.scope_changes
         checked.decisions += step.report.decisions

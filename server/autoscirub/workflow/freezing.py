@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
 
 from autoscirub.checks import (
     LOCK_NAME,
@@ -17,7 +20,9 @@ from autoscirub.checks import (
     lint_rubric,
     load_rubric,
     read_lock,
+    read_predictions,
     require_frozen,
+    result_places,
 )
 from autoscirub.errors import CheckError, PredictionsError, TamperedError, TrustError
 from autoscirub.models import (
@@ -25,6 +30,7 @@ from autoscirub.models import (
     ArtifactCheck,
     Decision,
     Evidence,
+    FileDigest,
     Locks,
     PredictionsLock,
     PreregLock,
@@ -48,7 +54,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from autoscirub.checks import Lint, Rubric
-    from autoscirub.models import FileDigest
     from autoscirub.store import Session
 
 __all__ = ["Frozen", "earlier_results", "freeze", "unfreeze"]
@@ -221,9 +226,8 @@ def _predictions_lock(opened: Project, lint: Lint, at: str) -> PredictionsLock:
         raise PredictionsError(f"{PREDICTIONS_NAME}: not frozen")
     checks = lint.predictions.prereg.checks
     artifacts = [check.path for check in checks if isinstance(check, ArtifactCheck)]
-    existing, more = existing_results(
-        opened.root, find_results(opened.root, opened.config.results), artifacts
-    )
+    find_results(opened.root, opened.config.results)  # refuses two that could be meant
+    existing, more = existing_results(opened.root, result_places(opened.config.results), artifacts)
     return PredictionsLock(
         path=PREDICTIONS_NAME,
         sha256=lint.predictions.sha256,
@@ -296,7 +300,10 @@ def _unfreeze(opened: Project, session: Session, recorded: PredictionsLock, reas
         Verification.file_name: session.kept(f"state/{Verification.file_name}"),
     }
     state = {f"{folder}/{name}": data for name, data in old.items() if data is not None}
-    existing, _ = existing_results(opened.root, find_results(opened.root, opened.config.results), [])
+    existing, _ = existing_results(
+        opened.root, result_places(opened.config.results), _declared(old[PREDICTIONS_NAME])
+    )
+    existing += _seen_since(opened, session, existing)
     entry = Unfreeze(
         what="predictions",
         sha256=recorded.sha256,
@@ -318,3 +325,28 @@ def _unfreeze(opened: Project, session: Session, recorded: PredictionsLock, reas
         locked={PREDICTIONS_NAME: None, LOCK_NAME: None},
     )
     return entry
+
+
+def _declared(predictions: bytes | None) -> list[str]:
+    if predictions is None:
+        return []
+    checks = read_predictions(predictions).prereg.checks
+    return [check.path for check in checks if isinstance(check, ArtifactCheck)]
+
+
+def _seen_since(opened: Project, session: Session, known: list[FileDigest]) -> list[FileDigest]:
+    """The files that a verification since the freeze rested on, and that are not there now: they were seen."""
+    inputs = {PREDICTIONS_NAME, RUBRIC_NAME, opened.config.rubric, opened.config.report}
+    there = {file.path for file in known}
+    found: dict[str, FileDigest] = {}
+    for commit in session.history.commits() if session.history else []:
+        if commit.event == "freeze" and "predictions" in commit.facts.get("locked", []):
+            break
+        if commit.event not in {"verify", "check"}:
+            continue
+        for entry in commit.facts.get("files", []):
+            with contextlib.suppress(ValidationError, AttributeError, TypeError):
+                file = FileDigest.model_validate({key: entry.get(key) for key in ("path", "sha256", "size")})
+                if file.size and file.path not in inputs | there:
+                    found.setdefault(file.path, file)
+    return list(found.values())

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from autoscirub.checks import (
+    DEFAULT_RESULTS,
     RUBRIC_LIMIT,
     RUBRIC_NAME,
     RubricChanges,
@@ -178,7 +179,15 @@ def changed_settings(project: Project, session: Session) -> list[str]:
     """The locked settings that are no longer as they were locked."""
     lock = session.recorded_locks.settings
     now = project.config.deciding()
-    return [key for key, value in (lock.values if lock else {}).items() if now.get(key) != value]
+    locked = lock.values if lock else {}
+    return [
+        key for key, value in locked.items() if now.get(key) != value and not _same_place(key, value, now)
+    ]
+
+
+def _same_place(key: str, locked: Any, now: dict[str, Any]) -> bool:
+    """Whether no path of the results was locked, and the one set now is a place where they were looked for."""
+    return key == "results" and locked is None and now.get(key) in DEFAULT_RESULTS
 
 
 def unlocked_settings(project: Project, session: Session) -> list[str]:
@@ -201,10 +210,11 @@ def require_settings(project: Project, session: Session) -> None:
 
 
 def _set(project: Project) -> dict[str, Any]:
-    # The judge's settings hold from the first freeze, defaults included: no judge is a setting too. A path or
-    # command that is not set decides nothing yet.
+    # The judge's settings hold from the first freeze, defaults included: no judge is a setting too. So does the
+    # place of the results: results of one's choice are not to be had by naming another file later. Another path
+    # or command that is not set decides nothing yet.
     return {
         key: value
         for key, value in project.config.deciding().items()
-        if value is not None or key.startswith("judge.")
+        if value is not None or key == "results" or key.startswith("judge.")
     }

@@ -28,7 +28,7 @@ from autoscirub.models import (
     VerificationReport,
     strict_json,
 )
-from autoscirub.store import Project, Session, ask_ignored
+from autoscirub.store import ASIDE_MARK, Project, Session, ask_ignored
 from autoscirub.workflow.locking import lock_rubric, require_rubric, require_settings
 from autoscirub.workflow.rounds import (
     FOLDER,
@@ -138,8 +138,14 @@ class RoundVerification:
         require_rubric(self.opened, self.session)  # after it, as before it
 
     def _kept(self) -> dict[str, Kept]:
+        """The answers that may stand where what they rest on has not changed: those that were reached here.
+
+        A bundle from elsewhere, or one that was made by hand, says what others found; that is decided anew.
+        """
         report = kept_model(self.session, VerificationReport.file_name, VerificationReport)
-        if report is None:
+        data = self.session.kept(f"state/{VerificationReport.file_name}")
+        history = self.session.history
+        if report is None or data is None or history is None or not history.reached_here(data):
             return {}
         decisions = {decision.subject: decision for decision in report.decisions}
         return {
@@ -158,6 +164,8 @@ class RoundVerification:
         """Everything that this verification adds to the step that is recorded."""
         name = round_name(self.number)
         data = strict_json(self.report).encode()
+        if self.session.history is not None:
+            self.session.history.remember_report(data)
         state[f"{FOLDER}/{name}/{VERIFICATION}"] = data
         state[VerificationReport.file_name] = data
         events = [Event(event="verified", round=self.number, at=self.at)]
@@ -297,10 +305,17 @@ class RoundVerification:
 
 
 def event_lines(session: Session, events: Sequence[Event]) -> bytes:
-    """The event log with `events` after what is there; a line that a kill cut off stays, on a line of its own."""
-    lines = session.kept(f"state/{EVENTS}")
-    if lines is None:
-        lines = session.project.state.read_bytes(EVENTS) or b""
+    """The event log with `events` after what is there; a line that a kill cut off stays, on a line of its own.
+
+    One that does not begin as the history has it is set aside, and the history's goes on.
+    """
+    kept, lines = session.kept(f"state/{EVENTS}"), session.project.state.read_bytes(EVENTS)
+    if kept is not None and (lines is None or not lines.startswith(kept)):
+        if lines is not None:
+            aside = session.project.state.move_aside(EVENTS, mark=ASIDE_MARK)
+            session.notices.append(f"{EVENTS}: was not as the history has it; set aside as {aside}")
+        lines = kept
+    lines = lines or b""
     if lines and not lines.endswith(b"\n"):
         lines += b"\n"
     return lines + b"".join(strict_json(event, indent=None).encode() for event in events)

@@ -7,7 +7,6 @@ files back and lets the program begin again.
 
 from __future__ import annotations
 
-import json
 import tempfile
 import time
 from dataclasses import dataclass, field
@@ -17,27 +16,32 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from autoscirub.errors import CheckError, SandboxError, StateError, TrustError
-from autoscirub.models import Change, Decision, Ended, Event, Infeasible, VerificationReport, now
+from autoscirub.models import Answer, Change, Decision, Ended, Event, Infeasible, VerificationReport, now
 from autoscirub.sandbox import run_program
 from autoscirub.store import (
+    JsonFault,
     Project,
     Session,
     is_trusted,
     open_project,
+    parse,
     path_problem,
+    read_regular,
     sha256_file,
     trust_view,
     write_atomic,
 )
 from autoscirub.workflow.checking import check_step, is_as_verified
 from autoscirub.workflow.guarding import Aside, Guard, project_files
-from autoscirub.workflow.locking import require_rubric
+from autoscirub.workflow.locking import require_rubric, require_settings
 from autoscirub.workflow.planning import continue_loop, plan_step
 from autoscirub.workflow.round_verification import EVENTS, Checked, Revision, event_lines
 from autoscirub.workflow.rounds import FOLDER, PLAN, current_round, kept_model, read_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+_MOST_CHANGES = 1024 * 1024
 
 __all__ = ["LoopStep", "Ran", "round_step", "run_rounds"]
 
@@ -84,7 +88,7 @@ def round_step(
     _require_rubric_frozen(opened)
     with opened.writing() as session:
         ran = Ran(notices=session.notices)
-        if _has_ended(session, ran, go_on=go_on):
+        if _has_ended(opened, session, ran, go_on=go_on):
             return ran
         current = current_round(read_rounds(session))
         if current is not None and current.status == "open" and not go_on:
@@ -124,7 +128,7 @@ def run_rounds(
     with opened.writing() as session:
         ran = Ran(notices=session.notices)
         loop = _Loop(opened, session, command, max_rounds, ran, said, told)
-        if _has_ended(session, ran, go_on=go_on):
+        if _has_ended(opened, session, ran, go_on=go_on):
             return ran
         loop.resume(as_is=as_is)
         require_rubric(
@@ -255,13 +259,12 @@ class _Loop:
         if not commits or commits[0].event != "revising" or history is None:
             return
         newest, number = commits[0], commits[0].facts.get("round")
-        listed = newest.facts.get("before")
-        before = {entry["path"]: entry for entry in listed} if isinstance(listed, list) else {}
+        before = _listed_before(newest.facts.get("before"))
         lost: list[str] = []
         aside = Aside(self.opened, "cut-off")
         for name, entry in before.items():
             target = self.opened.root / name
-            if target.is_file() and not target.is_symlink() and sha256_file(target) == entry["sha256"]:
+            if target.is_file() and not target.is_symlink() and sha256_file(target) == entry:
                 continue
             data = history.read(newest.oid, f"before/{name}")
             if data is None:
@@ -296,15 +299,33 @@ class _Loop:
                 state.write_bytes(name, kept)
 
 
+def _listed_before(listed: object) -> dict[str, str]:
+    """The digests of the files before a revision, by path. Raises StateError: nothing is removed on a bad list."""
+    entries = listed if isinstance(listed, list) else [None]
+    found: dict[str, str] = {}
+    for entry in entries:
+        path = entry.get("path") if isinstance(entry, dict) else None
+        digest = entry.get("sha256") if isinstance(entry, dict) else None
+        named = isinstance(path, str) and not path.startswith("/") and ".." not in path.split("/")
+        if not named or not isinstance(path, str) or not isinstance(digest, str):
+            raise StateError(
+                "history: the list of files before the revision that was cut off cannot be read, so nothing was put "
+                "back; restore history.bundle from a backup or a clone"
+            )
+        found[path] = digest
+    return found
+
+
 def _told(path: Path, seconds: float) -> Revision:
     """What the reviser wrote about its work. Words only: what it changed is seen, not believed."""
-    if not path.is_file():
-        return Revision(seconds=seconds)
     try:
-        value = json.loads(path.read_text("utf-8"))
+        data = read_regular(path, limit=_MOST_CHANGES)
+        if data is None:
+            return Revision(seconds=seconds)
+        value = parse(data)
         changes = [Change.model_validate(entry) for entry in value.get("changes", [])]
         infeasible = [Infeasible.model_validate(entry) for entry in value.get("infeasible", [])]
-    except (OSError, ValueError, AttributeError, TypeError, ValidationError) as error:
+    except (StateError, JsonFault, AttributeError, TypeError, ValidationError) as error:
         raise SandboxError(
             f"the reviser's AUTOSCIRUB_CHANGES file cannot be read: {str(error).splitlines()[0]}; expected "
             '{"changes": [{"criterion_id", "actions_completed"}], "infeasible": [{"criterion_id", "reason"}]}'
@@ -339,8 +360,11 @@ def _require_rubric_recorded(opened: Project) -> None:
             require_rubric(opened, session)  # it says what is missing
 
 
-def _has_ended(session: Session, ran: Ran, *, go_on: bool) -> bool:
-    """Whether the loop has ended and is not gone on with; then `ran` says how, and what stands."""
+def _has_ended(opened: Project, session: Session, ran: Ran, *, go_on: bool) -> bool:
+    """Whether the loop has ended and is not gone on with; then `ran` says how, and what stands.
+
+    An ending stands for the files that it was reached on. Raises TamperedError when what is locked changed.
+    """
     loop = session.manifest.loop
     if loop is None or loop.ended is None:
         return False
@@ -349,6 +373,24 @@ def _has_ended(session: Session, ran: Ran, *, go_on: bool) -> bool:
         if ended is not None:
             ran.steps.append(LoopStep(f"going on after {ended.state}"))
         return False
+    require_rubric(opened, session)
+    require_settings(opened, session)
+    if loop.ended.state != "error" and not is_as_verified(opened, session):
+        why = f"the loop ended ({loop.ended.state}), and what is judged has changed since, or cannot be told"
+        ran.steps.append(LoopStep(f"nothing was done: {why}; `autoscirub check` looks again"))
+        ran.next = "autoscirub check"
+        ran.standing = [
+            Decision(
+                subject="requirements",
+                question="Are the requirements met?",
+                answer=Answer.COULD_NOT_BE_TOLD,
+                word="stale",
+                evidence=[],
+                open=[f"{why}: run `autoscirub check`"],
+                at=now(),
+            )
+        ]
+        return True
     ran.ended = loop.ended
     ran.steps.append(
         LoopStep(f"nothing was done: the loop has ended, {loop.ended.state}; --continue goes on")
