@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 import sys
@@ -35,7 +36,7 @@ def run_demo(to: Path | None, *, say: Callable[[str], None] | None, steps: list[
     tell = say or (lambda _text: None)
     folder = _folder(to)
     # Whoever runs this from a virtual environment that is not active needs the whole path.
-    command = "autoscirub" if shutil.which("autoscirub") else sys.argv[0]
+    command = _own_command()
     tell(f"Two real projects, copied to {folder}\n")
     tell("1. The Nile at Aswan, 1871–1970. The question: did its flow drop, when, and by how much?")
     _through(
@@ -58,7 +59,7 @@ def run_demo(to: Path | None, *, say: Callable[[str], None] | None, steps: list[
     tell(_indented(render_audit(audit(folder / "nile"), sys.stdout)))
     tell(
         "\nWhat each outcome rested on is kept in .autoscirub/ there. Try to change it afterwards:\n"
-        f"  $ cd {folder / 'nile'}\n"
+        f"  $ cd {shlex.quote(str(folder / 'nile'))}\n"
         f"  $ {command} status\n"
         f"  $ echo >> prereg.toml && {command} verify --no-judge    # exit status 3: it names both digests\n"
         "Then in a project of yours:\n"
@@ -130,3 +131,14 @@ def _through(
 
 def _indented(text: str) -> str:
     return "\n".join(f"     {line}" for line in text.splitlines())
+
+
+def _own_command() -> str:
+    """What to type to run this program again, from any folder."""
+    if shutil.which("autoscirub"):
+        return "autoscirub"
+    # A path from where one stands would lead nowhere after the `cd` that the demo prints before it.
+    program = Path(sys.argv[0]).absolute()
+    if program.name == "__main__.py":
+        return f"{shlex.quote(sys.executable)} -m autoscirub"
+    return shlex.quote(str(program))
