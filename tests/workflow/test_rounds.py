@@ -411,3 +411,12 @@ def test_a_check_added_after_the_freeze_is_held_to_what_a_freeze_refuses(ruled) 
         (ruled / "rubric.toml").write_text(text + more)
         with pytest.raises(CheckError, match='check "more"'):
             check(ruled)
+
+
+def test_that_git_could_not_say_what_it_ignores_is_said_of_criteria_too(ruled) -> None:
+    (ruled / ".git").write_text("gitdir: /nowhere\n")
+    (ruled / "out").mkdir()
+    (ruled / "out" / "table.csv").write_text("x,y\n1,2\n")
+    notices = check(ruled, read_only=True).notices
+    assert any("could not" in notice and "git" in notice for notice in notices), notices
+    assert len(notices) == len(set(notices))

@@ -128,7 +128,7 @@ class RoundVerification:
             self.opened,
             self.rubric.model,
             kept=kept,
-            ignored=lambda paths: set(ask_ignored(self.opened.root, paths).paths),
+            ignored=self._ignored,
             progress=progress,
         )
         self.criteria: CriteriaVerification = verify_criteria(
@@ -136,6 +136,12 @@ class RoundVerification:
         )
         self.report = report_of(self.rubric.model, self.criteria, self.number)
         require_rubric(self.opened, self.session)  # after it, as before it
+
+    def _ignored(self, paths: list[str]) -> set[str]:
+        answer = ask_ignored(self.opened.root, paths)
+        if answer.note and answer.note not in self.session.notices:
+            self.session.notices.append(answer.note)
+        return set(answer.paths)
 
     def _kept(self) -> dict[str, Kept]:
         """The answers that may stand where what they rest on has not changed: those that were reached here.

@@ -191,7 +191,7 @@ def _evaluate(
 
 def _ignored(opened: Project, session: Session, paths: list[str]) -> set[str]:
     answer = ask_ignored(opened.root, paths)
-    if answer.note:
+    if answer.note and answer.note not in session.notices:
         session.notices.append(answer.note)
     return set(answer.paths)
 
