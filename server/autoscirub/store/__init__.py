@@ -14,7 +14,7 @@ from autoscirub.store.history_repository import path_problem
 from autoscirub.store.project import Project, open_project
 from autoscirub.store.project_git import ask_ignored, ignored_paths, project_head
 from autoscirub.store.resolve import DEFAULT_STATE_DIR, Location, resolve
-from autoscirub.store.session import Session
+from autoscirub.store.session import Session, refuse_moved
 from autoscirub.store.state import ASIDE_MARK, CORRUPT_MARK, StateStore, decode, json_path
 from autoscirub.store.strictjson import JsonFault, line_of, parse
 from autoscirub.store.trust import TrustView, grant_trust, is_trusted, trust_view
@@ -49,6 +49,7 @@ __all__ = [
     "project_head",
     "read_regular",
     "read_toml",
+    "refuse_moved",
     "resolve",
     "sha256_bytes",
     "sha256_file",

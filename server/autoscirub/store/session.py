@@ -15,7 +15,7 @@ from autoscirub.models import Locks, RunManifest, strict_json
 from autoscirub.store.files import leads_out, sha256_bytes, sha256_file, write_atomic
 from autoscirub.store.history import History, placeless
 from autoscirub.store.history_repository import path_problem
-from autoscirub.store.project_git import ProjectHead, project_head
+from autoscirub.store.project_git import ProjectHead, ask_ignored, project_head
 from autoscirub.store.state import ASIDE_MARK, decode
 from autoscirub.store.steps import step
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from autoscirub.store.project import Project
 
-__all__ = ["LOCKED", "MARK_NAME", "STATE", "Session"]
+__all__ = ["LOCKED", "MARK_NAME", "STATE", "Session", "refuse_moved"]
 
 STATE = "state/"
 """In a commit: the state files as we wrote them. What others wrote there is not in it."""
@@ -117,6 +117,13 @@ class Session:
         kept = self.kept(STATE + name)
         return kept is not None and kept == self.project.state.read_bytes(name)
 
+    def ignored(self, paths: list[str]) -> set[str]:
+        """Those of `paths` that the user's git ignores. What git could not tell becomes a notice, once."""
+        answer = ask_ignored(self.project.root, paths)
+        if answer.note and answer.note not in self.notices:
+            self.notices.append(answer.note)
+        return set(answer.paths)
+
     def recorded_notices(self) -> list[str]:
         """What was ever found amiss with the history itself, oldest first: it was begun again, put back, lost."""
         commits = self.history.commits() if self.history else []
@@ -150,7 +157,7 @@ class Session:
         files[STATE + _MANIFEST] = strict_json(self.manifest).encode("utf-8")
         kept: dict[str, bytes | Path] = {name: data for name, data in files.items() if data is not None}
         listed = self._keep(judged, kept)
-        _refuse_moved(listed, reached_on or {})
+        refuse_moved(reached_on or {}, {entry["path"]: entry["sha256"] for entry in listed})
         kept |= {f"before/{name}": path for name, path in (before or {}).items()}
         drop = [*_PASSING, *(name for name, data in files.items() if data is None)]
         self._set_aside(files)
@@ -206,8 +213,8 @@ class Session:
         return listed
 
 
-def _refuse_moved(listed: list[dict[str, Any]], reached_on: Mapping[str, str]) -> None:
-    now_there = {entry["path"]: entry["sha256"] for entry in listed}
+def refuse_moved(reached_on: Mapping[str, str], now_there: Mapping[str, str | None]) -> None:
+    """Raise StateError, naming the files, when one that was read is another now: the answers are void."""
     moved = sorted(path for path, digest in reached_on.items() if now_there.get(path) != digest)
     if moved:
         raise StateError(

@@ -13,7 +13,6 @@ from autoscirub.checks import (
     lint_predictions,
     load_rubric,
 )
-from autoscirub.errors import StateError
 from autoscirub.models import (
     Answer,
     Change,
@@ -25,7 +24,7 @@ from autoscirub.models import (
     now,
     strict_json,
 )
-from autoscirub.store import Project, Session, open_project, sha256_bytes
+from autoscirub.store import Project, Session, open_project, refuse_moved, sha256_bytes
 from autoscirub.workflow.round_verification import Checked, Revision, RoundVerification
 from autoscirub.workflow.rounds import (
     kept_model,
@@ -111,14 +110,7 @@ def check_step(
 
 def _refuse_two_readings(predictions: dict[str, str], criteria: dict[str, str]) -> None:
     """Raise StateError when predictions and criteria were decided on different bytes of one file."""
-    moved = sorted(
-        path for path in predictions.keys() & criteria.keys() if predictions[path] != criteria[path]
-    )
-    if moved:
-        raise StateError(
-            f"{', '.join(moved[:5])}: changed while it was being verified, so the answers are void and nothing was "
-            "recorded; wait until whatever writes it is done, and run this again"
-        )
+    refuse_moved(predictions, predictions | criteria)
 
 
 def is_as_verified(opened: Project, session: Session) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from autoscirub.checks import decide_criterion, gather, load_rubric
 from autoscirub.errors import CheckError
 from autoscirub.models import now
-from autoscirub.store import ask_ignored, open_project
+from autoscirub.store import open_project
 from autoscirub.workflow.locking import require_rubric, require_settings
 
 if TYPE_CHECKING:
@@ -43,5 +43,6 @@ def verify_criterion(
         known = ", ".join(entry.criterion_id for entry in rubric.model.criteria[:20])
         raise CheckError(f"{rubric.source}: no criterion {criterion_id!r}; it has {known}")
     alone = rubric.model.model_copy(update={"criteria": [criterion]})
-    inputs = gather(opened, alone, ignored=lambda paths: set(ask_ignored(opened.root, paths).paths))
-    return decide_criterion(criterion, inputs, at=now())
+    inputs = gather(opened, alone, ignored=session.ignored)
+    result, decision = decide_criterion(criterion, inputs, at=now())
+    return result, decision.model_copy(update={"open": [*decision.open, *session.notices]})

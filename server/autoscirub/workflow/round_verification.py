@@ -28,7 +28,7 @@ from autoscirub.models import (
     VerificationReport,
     strict_json,
 )
-from autoscirub.store import ASIDE_MARK, Project, Session, ask_ignored
+from autoscirub.store import ASIDE_MARK, Project, Session
 from autoscirub.workflow.locking import lock_rubric, require_rubric, require_settings
 from autoscirub.workflow.rounds import (
     FOLDER,
@@ -128,7 +128,7 @@ class RoundVerification:
             self.opened,
             self.rubric.model,
             kept=kept,
-            ignored=self._ignored,
+            ignored=self.session.ignored,
             progress=progress,
         )
         self.criteria: CriteriaVerification = verify_criteria(
@@ -136,12 +136,6 @@ class RoundVerification:
         )
         self.report = report_of(self.rubric.model, self.criteria, self.number)
         require_rubric(self.opened, self.session)  # after it, as before it
-
-    def _ignored(self, paths: list[str]) -> set[str]:
-        answer = ask_ignored(self.opened.root, paths)
-        if answer.note and answer.note not in self.session.notices:
-            self.session.notices.append(answer.note)
-        return set(answer.paths)
 
     def _kept(self) -> dict[str, Kept]:
         """The answers that may stand where what they rest on has not changed: those that were reached here.

@@ -33,7 +33,7 @@ from autoscirub.models import (
     strict_json,
     weakest,
 )
-from autoscirub.store import Project, ask_ignored, open_project, sha256_bytes
+from autoscirub.store import Project, open_project, sha256_bytes
 from autoscirub.workflow.bulk import without_collecting
 from autoscirub.workflow.freezing import earlier_results
 from autoscirub.workflow.locking import require_settings
@@ -140,7 +140,7 @@ def _evaluate(
         results,
         opened.root,
         at=at,
-        ignored=lambda paths: _ignored(opened, session, paths),
+        ignored=session.ignored,
         progress=progress,
     )
     outcome, why = decide_outcome(evaluated.results)
@@ -187,13 +187,6 @@ def _evaluate(
         frozen_at=lock.frozen_at,
         at=at,
     )
-
-
-def _ignored(opened: Project, session: Session, paths: list[str]) -> set[str]:
-    answer = ask_ignored(opened.root, paths)
-    if answer.note and answer.note not in session.notices:
-        session.notices.append(answer.note)
-    return set(answer.paths)
 
 
 def _results(opened: Project) -> Results | ResultsError:
