@@ -6,9 +6,10 @@ import json
 
 import pytest
 
-from autoscirub.errors import CheckError, TrustError
+from autoscirub.errors import CheckError, StateError, TrustError
 from autoscirub.models import Infeasible
 from autoscirub.workflow import check, plan_round, round_step, run_rounds, verify_criterion
+from autoscirub.workflow.round_verification import RoundVerification
 
 
 def statuses(report) -> dict[str, str]:
@@ -299,7 +300,6 @@ def test_what_a_cut_off_revision_had_changed_is_put_back_and_kept_beside(ruled, 
 def test_a_file_too_large_to_keep_that_a_cut_off_revision_changed_is_named_and_asked_about(
     ruled, reviser, cut_off
 ) -> None:
-    from autoscirub.errors import StateError
 
     (ruled / "autoscirub.toml").write_text("[audit]\nkeep_file = 5\n")
     cut_off(ruled)
@@ -420,3 +420,19 @@ def test_that_git_could_not_say_what_it_ignores_is_said_of_criteria_too(ruled) -
     notices = check(ruled, read_only=True).notices
     assert any("could not" in notice and "git" in notice for notice in notices), notices
     assert len(notices) == len(set(notices))
+    assert set(notices) <= set(verify_criterion(ruled, "C3")[1].open)
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_predictions_and_criteria_that_read_other_bytes_of_a_file_are_void(
+    ruled, monkeypatch, read_only
+) -> None:
+    real = RoundVerification.verify
+
+    def after_a_write(self, **options) -> None:
+        (ruled / "results" / "results.json").write_text('{"slope": 0.52, "low": 0.0, "high": 1.0}')
+        real(self, **options)
+
+    monkeypatch.setattr(RoundVerification, "verify", after_a_write)
+    with pytest.raises(StateError, match=r"results/results\.json: changed while it was being verified"):
+        check(ruled, read_only=read_only)
