@@ -22,7 +22,7 @@ from autoscirub.checks.lock import (
     read_lock,
     require_frozen,
 )
-from autoscirub.checks.numbers import check_numbers
+from autoscirub.checks.numbers import NumbersFound, check_numbers
 from autoscirub.checks.outcome import OUTCOME_ANSWERS, decide_outcome
 from autoscirub.checks.predictions import (
     PREDICTIONS_LIMIT,
@@ -33,7 +33,7 @@ from autoscirub.checks.predictions import (
     read_predictions,
 )
 from autoscirub.checks.report_file import find_report
-from autoscirub.checks.rerun import Rerun, rerun
+from autoscirub.checks.rerun import Rerun, rerun, rerun_basis, rerun_record
 from autoscirub.checks.results import (
     DEFAULT_RESULTS,
     Results,
@@ -71,6 +71,7 @@ __all__ = [
     "Inputs",
     "Kept",
     "Lint",
+    "NumbersFound",
     "Predictions",
     "Rerun",
     "Results",
@@ -109,6 +110,8 @@ __all__ = [
     "report_of",
     "require_frozen",
     "rerun",
+    "rerun_basis",
+    "rerun_record",
     "result_places",
     "rubric_changes",
     "verify_criteria",

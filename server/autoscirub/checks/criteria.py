@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from autoscirub.checks.criteria_basis import basis, basis_digest
 from autoscirub.checks.criteria_parts import Part, decide_parts
 from autoscirub.checks.rubric_changes import needs_reading
-from autoscirub.models import Answer, Decision
+from autoscirub.models import Answer, Decision, weakest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -112,6 +112,7 @@ def _decide(
         question=criterion.requirement,
         answer=answer,
         word=word,
+        decided_by=weakest([part.decision.decided_by for part in parts]),
         evidence=[entry for part in parts for entry in part.decision.evidence],
         open=[*(said for part in parts for said in part.decision.open), *unread],
         parts=[part.decision for part in parts],
@@ -176,12 +177,15 @@ def verify_criteria(
     *,
     kept: Mapping[str, Kept],
     at: str,
+    claimed: Mapping[str, Kept] | None = None,
     fresh: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> CriteriaVerification:
     """Every criterion of `rubric`, decided anew or reused: a kept answer whose whole basis is as it was.
 
-    Errors and answers that do not say what they rested on are never reused; `fresh` reuses none. Kept answers on
+    `claimed`: answers that were not reached on this machine. They are decided anew, and where the same comes out on
+    the same basis the kept answer stands: nothing passes because a file says so, and a clone says what the original
+    said. Errors and answers that do not say what they rested on are never reused; `fresh` reuses none. Kept answers on
     ids that the rubric does not have are ignored. `progress` is called with how many are done, and of how many.
     """
     done = CriteriaVerification()
@@ -194,10 +198,16 @@ def verify_criteria(
             done.reused.append(name)
         else:
             result, decision = _decide(criterion, inputs, rests_on, at)
-            if because := _because(earlier, rests_on):
-                done.because[name] = because
-                result = result.model_copy(update={"asked_again_because": because})
-            done.evaluated.append(name)
+            claim = None if fresh else (claimed or {}).get(name)
+            if claim is not None and _comes_out_again(claim, result):
+                kept_from = claim.result.reused_from_round or claim.round
+                result = result.model_copy(update={"reused_from_round": kept_from})
+                done.reused.append(name)
+            else:
+                if because := _because(earlier, rests_on):
+                    done.because[name] = because
+                    result = result.model_copy(update={"asked_again_because": because})
+                done.evaluated.append(name)
         done.results.append(result)
         done.decisions.append(decision)
         if progress:
@@ -210,6 +220,14 @@ def _is_as_it_was(earlier: Kept, rests_on: dict[str, str]) -> bool:
         earlier.decision is not None
         and earlier.result.status in _REUSABLE
         and earlier.result.rests_on == rests_on
+    )
+
+
+def _comes_out_again(claim: Kept, result: CriterionResult) -> bool:
+    """Whether an answer that was decided anew is, word for word, the one that was claimed."""
+    said = ("status", "rests_on", "evidence_found", "evidence_gap", "required_actions")
+    return _is_as_it_was(claim, result.rests_on) and all(
+        getattr(claim.result, name) == getattr(result, name) for name in said
     )
 
 

@@ -16,11 +16,11 @@ from autoscirub.store import sha256_bytes
 
 if TYPE_CHECKING:
     from autoscirub.checks.criteria_inputs import Inputs
-    from autoscirub.models import Criterion, Evidence
+    from autoscirub.models import Criterion, Decision, Evidence
 
 __all__ = ["RULES", "basis", "basis_digest", "compiled", "references", "rules_and_criterion"]
 
-RULES = "1"
+RULES = "2"
 """The version of the rules by which criteria are decided. Raise it with any change of `criteria*.py`, of the
 expressions or the artifact checks that could change a status, a gap or an action: kept answers are then decided
 anew."""
@@ -32,7 +32,8 @@ def basis(criterion: Criterion, inputs: Inputs) -> dict[str, str]:
     `rules` and `criterion`; where a judge would have to read, `report`, `report path` and `judge`; for expressions
     `results file` (its path, or why it cannot be read) and each reference (`results.n`: its value, or that it is
     missing); each artifact's path (its bytes, or why there are none) and, where there is more to say of it,
-    `<path>: state`.
+    `<path>: state`; for a numbers check each file that was read, and `numbers <check id>`: how it was asked; for a
+    rerun check `rerun`: the answer, and what that is bound to.
     """
     found = rules_and_criterion(criterion)
     if needs_reading(criterion):
@@ -41,6 +42,11 @@ def basis(criterion: Criterion, inputs: Inputs) -> dict[str, str]:
         found["judge"] = _digest(_json(dict(sorted(inputs.judge.items()))))
     _add_results(found, criterion, inputs)
     _add_artifacts(found, criterion, inputs)
+    for check in criterion.checks:
+        if check.kind == "numbers":
+            _add_numbers(found, check.id, inputs.numbers[criterion.criterion_id, check.id])
+        elif check.kind == "rerun":
+            found["rerun"] = _bound(inputs.rerun) if inputs.rerun else _digest("none")
     return found
 
 
@@ -100,6 +106,18 @@ def _add_artifacts(found: dict[str, str], criterion: Criterion, inputs: Inputs) 
         found[name] = digest
         if sha256 and state:
             found[f"{name} as {kind}: state" if kind else f"{name}: state"] = _digest(state)
+
+
+def _add_numbers(found: dict[str, str], check_id: str, answer: Decision) -> None:
+    for entry in answer.evidence:
+        if entry.path and entry.sha256:
+            found.setdefault(entry.path, entry.sha256)
+    found[f"numbers {check_id}"] = _bound(answer)
+
+
+def _bound(answer: Decision) -> str:
+    """An answer by what it is bound to; one that is bound to nothing, by why it could not be told."""
+    return _digest(_json([answer.answer.value, answer.inputs_digest or answer.open]))
 
 
 def _report_digest(report: Evidence | None) -> str:

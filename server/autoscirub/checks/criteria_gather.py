@@ -8,20 +8,21 @@ from typing import TYPE_CHECKING
 from autoscirub.checks.artifacts import check_artifacts
 from autoscirub.checks.criteria_inputs import ArtifactKey, Inputs, artifact_keys, artifact_state
 from autoscirub.checks.criteria_known import known_artifacts
+from autoscirub.checks.numbers import decide_numbers
 from autoscirub.checks.report_file import find_report
 from autoscirub.checks.results import Results, find_results, load_results
-from autoscirub.errors import PathRefused, ResultsError
-from autoscirub.models import Evidence
+from autoscirub.errors import CheckError, PathRefused, ResultsError
+from autoscirub.models import Answer, Decision, Evidence, NumbersConfig, now
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from autoscirub.checks.criteria import Kept
-    from autoscirub.models import Decision, ExecutableRubric
+    from autoscirub.models import ExecutableRubric, ProjectConfig, RubricNumbers
     from autoscirub.store import Project
 
-__all__ = ["gather"]
+__all__ = ["gather", "numbers_of"]
 
 _Ignored = Callable[[list[str]], set[str]]
 _Progress = Callable[[int, int], None]
@@ -34,8 +35,9 @@ def gather(
     kept: Mapping[str, Kept] | None = None,
     ignored: _Ignored | None = None,
     progress: _Progress | None = None,
+    rerun: Decision | None = None,
 ) -> Inputs:
-    """Read the project once for all criteria of `rubric`.
+    """Read the project once for all criteria of `rubric`. `rerun` is what is known of a rerun.
 
     With the `kept` answers, an artifact whose bytes are as they were is not opened again: its digest is taken, and
     no more. `ignored` says which of some paths git ignores, and is asked once; `progress` is called with how many
@@ -53,7 +55,51 @@ def gather(
         report=_report(found[report, None]) if report else None,
         artifacts={key: found[key] for key in keys},
         judge=config.judge.model_dump(mode="json"),
+        numbers=numbers_of(root, config, rubric),
+        rerun=rerun,
     )
+
+
+def numbers_of(
+    root: Path, config: ProjectConfig, rubric: ExecutableRubric
+) -> dict[tuple[str, str], Decision]:
+    """The answer of each numbers check of `rubric`; checks that ask the same are answered once."""
+    answers: dict[str, Decision] = {}
+    found: dict[tuple[str, str], Decision] = {}
+    for criterion in rubric.criteria:
+        for check in criterion.checks:
+            if check.kind == "numbers":
+                asked = _asked(check, config.numbers)
+                name = f"{check.report} {asked.model_dump_json()}"
+                if name not in answers:
+                    answers[name] = _numbers(root, config, asked, check.report)
+                found[criterion.criterion_id, check.id] = answers[name]
+    return found
+
+
+def _asked(check: RubricNumbers, config: NumbersConfig) -> NumbersConfig:
+    """A check's own settings, and the configuration's where it has none. What is exempt or bound adds up."""
+    return NumbersConfig(
+        sources=check.sources or config.sources,
+        strict=config.strict if check.strict is None else check.strict,
+        bindings={**config.bindings, **check.bindings},
+        exempt=[*config.exempt, *check.exempt],
+    )
+
+
+def _numbers(root: Path, config: ProjectConfig, asked: NumbersConfig, report: str | None) -> Decision:
+    try:
+        return decide_numbers(root, config, asked, report=report).decision
+    except CheckError as error:
+        # A rubric need not have been linted, and what it asks for may not be there to be asked.
+        return Decision(
+            subject=report or "report",
+            question="Is every number in the report found in the results?",
+            answer=Answer.COULD_NOT_BE_TOLD,
+            word="could not be told",
+            open=[str(error).replace(f"{root}/", "")],
+            at=now(),
+        )
 
 
 def _look(

@@ -35,6 +35,10 @@ class Inputs:
     """The answer on every path that the rubric's checks and expected artifacts name."""
     judge: Mapping[str, Any]
     """The settings that a reading would rest on."""
+    numbers: Mapping[tuple[str, str], Decision] = field(default_factory=dict)
+    """The answer of each numbers check, by criterion and check id."""
+    rerun: Decision | None = None
+    """What is known of a rerun; None where nothing says how to run."""
     digests: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Digests of values of the results by their reference, kept from one criterion to the next."""
 

@@ -20,11 +20,13 @@ from autoscirub.models import Answer, Decision, Evidence, strict_json
 if TYPE_CHECKING:
     from autoscirub.checks.criteria_inputs import ArtifactKey, Inputs
     from autoscirub.checks.results import Results
-    from autoscirub.models import Criterion, RubricCheck, RubricExpr
+    from autoscirub.models import Criterion, RubricCheck, RubricExpr, RubricNumbers, RubricRerun
 
 __all__ = ["Part", "decide_parts", "part_keys"]
 
 _UNTOLD = "could not be told"
+_NAMED_NUMBERS = 10
+"""Numbers, or values that moved, that a gap names."""
 _KEPT_VALUE = 2_000
 """Characters of a value as JSON that a Decision keeps whole."""
 
@@ -54,6 +56,10 @@ def decide_parts(criterion: Criterion, inputs: Inputs, *, at: str) -> list[Part]
             parts.append(_expression(check, inputs.results, at))
         elif key is not None:
             parts.append(_artifact(check.id, key, inputs, at))
+        elif check.kind == "numbers":
+            parts.append(_numbers(check, inputs.numbers[criterion.criterion_id, check.id], at))
+        elif check.kind == "rerun":
+            parts.append(_rerun(check, inputs.rerun, at))
         else:
             parts.append(_undecided(check, at))
     parts += [_artifact(key[0], key, inputs, at) for key in keys[len(parts) :] if key is not None]
@@ -74,7 +80,11 @@ def part_keys(criterion: Criterion) -> list[ArtifactKey | None]:
 
 
 def _undecided(check: RubricCheck, at: str) -> Part:
-    why = f"{check.kind}: not decided by this version"
+    action = f'check "{check.id}" needs a version that decides {check.kind}; nothing in the work closes it'
+    return _untold(check, f"{check.kind}: not decided by this version", action, at)
+
+
+def _untold(check: RubricCheck, why: str, action: str, at: str) -> Part:
     decision = Decision(
         subject=check.id,
         question=check.description or f"Does the {check.kind} check hold?",
@@ -83,8 +93,47 @@ def _undecided(check: RubricCheck, at: str) -> Part:
         open=[why],
         at=at,
     )
-    action = f'check "{check.id}" needs a version that decides {check.kind}; nothing in the work closes it'
     return Part(decision, gap=f'{why} (check "{check.id}")', actions=[action])
+
+
+def _numbers(check: RubricNumbers, answer: Decision, at: str) -> Part:
+    report = answer.subject
+    decision = answer.model_copy(update={"subject": check.id, "at": at})
+    own = next((entry for entry in answer.evidence if entry.path == report and entry.note), None)
+    counted = f"{report}: {own.note}" if own else ""
+    if answer.answer is Answer.HOLDS:
+        return Part(decision, found=[counted], paths=[report])
+    # What is wrong stands in the evidence, what is open in `open`: both with line, text, source and value.
+    wrong = [entry.note for entry in answer.evidence if entry is not own and entry.note]
+    named = [*wrong, *answer.open][:_NAMED_NUMBERS]
+    more = len(wrong) + len(answer.open) - len(named)
+    gap = "; ".join([*([counted] if counted else []), *named, *([f"and {more:,} more"] if more > 0 else [])])
+    action = (
+        f"make each of these numbers in {report} one of the results, by computing it or by mending the text; "
+        "name its source after it (<!-- =results.key -->) where several would do"
+    )
+    return Part(decision, gap=gap, actions=[action], paths=[report])
+
+
+def _rerun(check: RubricRerun, answer: Decision | None, at: str) -> Part:
+    if answer is None:
+        why = "not rerun: nothing says how; name the command in [run] of autoscirub.toml"
+        return _untold(check, why, "say in [run] of autoscirub.toml how the results come out of the code", at)
+    decision = answer.model_copy(update={"subject": check.id, "at": at})
+    notes = [
+        f"{entry.path}: {entry.key}: {entry.note}" for entry in answer.evidence if entry.path and entry.note
+    ]
+    counted = next((entry.note for entry in answer.evidence if entry.key == "values" and entry.note), "")
+    if answer.answer is Answer.HOLDS:
+        return Part(decision, found=[f"rerun: {answer.word}; {counted}"])
+    if answer.answer is Answer.COULD_NOT_BE_TOLD:
+        why = answer.open[0] if answer.open else answer.word
+        return Part(
+            decision, gap=f"rerun: {why}", actions=["make it run: autoscirub trust, then autoscirub rerun"]
+        )
+    moved = [note for note in notes if not note.endswith(": equal")][:_NAMED_NUMBERS]
+    action = "make the code give the results that are there, or run it again and keep what it gives"
+    return Part(decision, gap="; ".join([f"rerun: {counted}", *moved]), actions=[action])
 
 
 def _expression(check: RubricExpr, results: Results | ResultsError, at: str) -> Part:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from autoscirub.checks.artifacts import path_faults, path_warnings
 from autoscirub.checks.expressions import compile_expr
+from autoscirub.checks.numbers import source_fault
 from autoscirub.checks.rubric import SHORT_WORDS
 from autoscirub.checks.rubric_changes import needs_reading
 from autoscirub.errors import CheckError, ExpressionRefused
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DECIDED_KINDS", "RubricLint", "lint_rubric"]
 
-DECIDED_KINDS = ("expr", "artifact")
+DECIDED_KINDS = ("expr", "artifact", "numbers", "rerun")
 """The kinds of a criterion's check that this version decides; the others could not be told."""
 
 
@@ -46,10 +47,17 @@ class RubricLint:
         raise CheckError("\n".join(lines))
 
 
-def lint_rubric(rubric: Rubric, predictions: Predictions | None = None, *, judged: bool = True) -> RubricLint:
+def lint_rubric(
+    rubric: Rubric,
+    predictions: Predictions | None = None,
+    *,
+    judged: bool = True,
+    runnable: bool = True,
+) -> RubricLint:
     """Everything that a freeze refuses or warns of, besides what loading has refused already.
 
-    `judged` says whether a judge is set up; without one, what must be read is warned of.
+    `judged` says whether a judge is set up, `runnable` whether a run command is; without one, what needs it is
+    warned of.
     """
     lint = RubricLint(rubric.source)
     predicted: dict[str, str] = {}
@@ -59,7 +67,10 @@ def lint_rubric(rubric: Rubric, predictions: Predictions | None = None, *, judge
     for criterion in rubric.model.criteria:
         label = f'criterion "{criterion.criterion_id}"'
         for check in criterion.checks:
-            _lint_check(check, f'{label}, check "{check.id}"', predicted, contract, lint)
+            where = f'{label}, check "{check.id}"'
+            _lint_check(check, where, predicted, contract, lint)
+            if check.kind == "rerun" and not runnable:
+                lint.warnings.append(f"{where}, kind: is a rerun, and no [run] command says how")
         for artifact in criterion.expected_artifacts:
             if artifact.path:
                 named = f" of {artifact.name!r}" if artifact.name else ""
@@ -81,7 +92,13 @@ def _lint_check(
         _lint_expression(check.expr, f"{where}, expr", predicted, contract, lint)
     elif check.kind == "artifact":
         _lint_path(check.path, f"{where}, path", lint)
-    else:
+    elif check.kind == "numbers":
+        if check.report is not None:
+            _lint_path(check.report, f"{where}, report", lint)
+        lint.faults += [
+            f"{where}, sources: {fault}" for name in check.sources if (fault := source_fault(name))
+        ]
+    elif check.kind not in DECIDED_KINDS:
         lint.warnings.append(
             f"{where}, kind: {check.kind} is not decided by this version, so the criterion cannot be assessed"
         )

@@ -33,6 +33,7 @@ def shown_check(checked: Checked, stream: TextIO, *, short: bool = False) -> str
         render_ending,
         render_numbers,
         render_report,
+        render_rerun,
         render_verification,
     )
 
@@ -44,10 +45,14 @@ def shown_check(checked: Checked, stream: TextIO, *, short: bool = False) -> str
     if checked.report is not None:
         shown |= {id(decision) for decision in checked.report.decisions}
     if checked.numbers is not None:
-        shown.add(id(checked.numbers))
+        shown.add(id(checked.numbers.decision))
+    if checked.rerun is not None:
+        shown.add(id(checked.rerun.decision))
     parts += [render_decision(entry, stream) for entry in checked.decisions if id(entry) not in shown]
     if checked.numbers is not None:
-        parts.append(render_numbers(checked.numbers, stream))
+        parts.append(render_numbers(checked.numbers.decision, stream))
+    if checked.rerun is not None:
+        parts.append(render_rerun(checked.rerun.decision, stream))
     if checked.report is not None:
         parts.append(render_report(checked.report, stream))
     outcome = checked.verification.outcome if checked.verification else None

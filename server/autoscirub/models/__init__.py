@@ -13,6 +13,7 @@ from autoscirub.models.config import (
     AuditConfig,
     JudgeConfig,
     LimitsConfig,
+    NumbersConfig,
     ProjectConfig,
     RoundsConfig,
     RunConfig,
@@ -38,7 +39,9 @@ from autoscirub.models.verification import CheckResult, Digests, JudgeVerdict, O
 if TYPE_CHECKING:
     from autoscirub.models.faults import describe_faults, owner
     from autoscirub.models.layout import Layout, LayoutEntry
+    from autoscirub.models.numbers import NumberClass, ReportNumber
     from autoscirub.models.report import CriterionResult, CriterionStatus, ReportSummary, VerificationReport
+    from autoscirub.models.rerun import RerunBasis, RerunRecord
     from autoscirub.models.rounds import (
         Change,
         ChangeSummary,
@@ -101,6 +104,8 @@ __all__ = [
     "Locks",
     "Loop",
     "LoopEnding",
+    "NumberClass",
+    "NumbersConfig",
     "Outcome",
     "PredictionsLock",
     "Prereg",
@@ -108,7 +113,10 @@ __all__ = [
     "Priority",
     "ProjectConfig",
     "Provenance",
+    "ReportNumber",
     "ReportSummary",
+    "RerunBasis",
+    "RerunRecord",
     "RevisionPlan",
     "RevisionTarget",
     "RoundsConfig",
@@ -139,6 +147,8 @@ _LATER = {
     **dict.fromkeys(("describe_faults", "owner"), "faults"),
     **dict.fromkeys(("Layout", "LayoutEntry"), "layout"),
     **dict.fromkeys(("CriterionResult", "CriterionStatus", "ReportSummary", "VerificationReport"), "report"),
+    **dict.fromkeys(("NumberClass", "ReportNumber"), "numbers"),
+    **dict.fromkeys(("RerunBasis", "RerunRecord"), "rerun"),
     **dict.fromkeys(
         ("Change", "ChangeSummary", "Event", "Infeasible", "RevisionPlan", "RevisionTarget"), "rounds"
     ),

@@ -8,7 +8,15 @@ from pydantic import Field
 
 from autoscirub.models.base import Closed
 
-__all__ = ["AuditConfig", "JudgeConfig", "LimitsConfig", "ProjectConfig", "RoundsConfig", "RunConfig"]
+__all__ = [
+    "AuditConfig",
+    "JudgeConfig",
+    "LimitsConfig",
+    "NumbersConfig",
+    "ProjectConfig",
+    "RoundsConfig",
+    "RunConfig",
+]
 
 _Positive = Annotated[float, Field(gt=0)]
 
@@ -37,6 +45,26 @@ class RunConfig(Closed):
         default_factory=list, description="names of environment variables that the command may see"
     )
     network: bool = Field(default=False, description="whether the command may use the network")
+
+
+class NumbersConfig(Closed):
+    """`[numbers]`: how the numbers of the report are looked for. Part of what a freeze locks."""
+
+    sources: list[str] | None = Field(
+        default=None,
+        description="results, one of its keys, predictions, .csv, .tsv and .json files; null: results and predictions",
+    )
+    strict: bool = Field(
+        default=False,
+        description="whether a number without a source does not hold, rather than being left open",
+    )
+    bindings: dict[str, str] = Field(
+        default_factory=dict,
+        description="a snippet of the report, with # for the number -> the key that it prints",
+    )
+    exempt: list[str] = Field(
+        default_factory=list, description="texts: a number in a line that holds one of them is not looked for"
+    )
 
 
 class RoundsConfig(Closed):
@@ -85,6 +113,7 @@ class ProjectConfig(Closed):
     results: str | None = None
     rubric: str | None = Field(default=None, description="the rubric that people write; default: rubric.toml")
     run: RunConfig | None = None
+    numbers: NumbersConfig = Field(default_factory=NumbersConfig)
     rounds: RoundsConfig = Field(default_factory=RoundsConfig)
     judge: JudgeConfig = Field(default_factory=JudgeConfig)
     audit: AuditConfig = Field(default_factory=AuditConfig)
@@ -102,5 +131,6 @@ class ProjectConfig(Closed):
             "results": self.results,
             "rubric": self.rubric,
             **self._deciding_run(),
+            **{f"numbers.{key}": value for key, value in self.numbers.model_dump(mode="json").items()},
             **{f"judge.{key}": value for key, value in self.judge.model_dump(mode="json").items()},
         }

@@ -102,11 +102,14 @@ class RubricArtifact(_RubricCheck):
 
 
 class RubricNumbers(_RubricCheck):
-    """Every number in the report must be found in the results."""
+    """Every number in the report must be found in the results. What is left out is as `[numbers]` says."""
 
     kind: Literal["numbers"]
     report: str | None = None
     sources: list[str] = Field(default_factory=list)
+    strict: bool | None = None
+    bindings: dict[str, str] = Field(default_factory=dict)
+    exempt: list[str] = Field(default_factory=list)
 
 
 class RubricRerun(_RubricCheck):

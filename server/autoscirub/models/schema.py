@@ -18,6 +18,7 @@ from autoscirub.models.config import ProjectConfig
 from autoscirub.models.manifest import RunManifest
 from autoscirub.models.prereg import Prereg, PreregLock
 from autoscirub.models.report import VerificationReport
+from autoscirub.models.rerun import RerunRecord
 from autoscirub.models.rounds import ChangeSummary, Event, RevisionPlan
 from autoscirub.models.rubric import ExecutableRubric
 from autoscirub.models.verification import Verification
@@ -36,6 +37,7 @@ MODELS: dict[str, type[BaseModel]] = {
     "executable_rubric": ExecutableRubric,
     "prereg": Prereg,
     "prereg_lock": PreregLock,
+    "rerun": RerunRecord,
     "revision_plan": RevisionPlan,
     "run_manifest": RunManifest,
     "verification": Verification,

@@ -1,4 +1,5 @@
-"""Everything that is set up, once: predictions and criteria. With a frozen rubric, one verification of a round."""
+"""Everything that is set up, once: predictions, numbers, rerun, criteria. With a frozen rubric, one verification of a
+round."""
 
 from __future__ import annotations
 
@@ -25,6 +26,7 @@ from autoscirub.models import (
     strict_json,
 )
 from autoscirub.store import Project, Session, open_project, refuse_moved, sha256_bytes
+from autoscirub.workflow.rerunning import record_rerun, standing_rerun
 from autoscirub.workflow.round_verification import Checked, Revision, RoundVerification
 from autoscirub.workflow.rounds import (
     kept_model,
@@ -53,15 +55,23 @@ def check(
     """Decide everything that is set up. What is not frozen is shown as such and not evaluated.
 
     With a frozen rubric this verifies the open round again, or, after a plan, closes that round with a summary
-    (`changes`, `infeasible`) and opens the next. Raises TamperedError when something that was frozen changed.
-    With `read_only` nothing is written and no round is opened. `fresh` reuses no kept answer.
+    (`changes`, `infeasible`) and opens the next. A rerun that is out of date is run again where it is trusted.
+    Raises TamperedError when something that was frozen changed. With `read_only` nothing is written and no round is
+    opened. `fresh` reuses no kept answer.
     """
     opened = open_project(project, state_dir)
     with opened.reading() as session:
         loop = session.manifest.loop
         in_error = loop is not None and loop.ended is not None and loop.ended.state == "error"
         if read_only or in_error or not _anything_frozen(opened, session):
-            return _look(opened, session, fresh=fresh, progress=progress)
+            looked = _look(opened, session, fresh=fresh, progress=progress)
+            if read_only or looked.rerun is None or not looked.rerun.ran:
+                return looked
+            with (
+                opened.writing() as recording
+            ):  # only the rerun: it took long enough not to be done for nothing
+                record_rerun(recording, looked.rerun)
+            return looked
     with opened.writing() as session:
         return check_step(opened, session, Revision(changes, infeasible), fresh=fresh, progress=progress)
 
@@ -80,8 +90,9 @@ def check_step(
     state: dict[str, bytes | None] = {}
     facts: dict[str, object] = {}
     at = now()
+    rerun = checked.rerun = standing_rerun(opened, session, may="run", fresh=fresh)
     if _predictions_claimed(opened, session):
-        verified = verify_predictions(opened, session, progress=progress)
+        verified = verify_predictions(opened, session, rerun=rerun, progress=progress)
         checked.verification = verified.verification
         checked.decisions += verified.verification.decisions
         opened.state.read(Verification)  # one that cannot be read is moved aside, not overwritten
@@ -90,27 +101,33 @@ def check_step(
     elif opened.read(PREDICTIONS_NAME, limit=PREDICTIONS_LIMIT) is not None:
         checked.decisions.append(_not_frozen(opened))
     reached = reached_on(opened, checked.verification) if checked.verification else {}
-    numbers = _numbers(opened)
-    if numbers is not None:
-        checked.numbers = numbers
-        checked.decisions.append(numbers)
-        facts["numbers"] = numbers.answer.value
+    _add_numbers(opened, checked)
+    if checked.numbers is not None:
+        facts["numbers"] = checked.numbers.decision.answer.value
+    if rerun is not None:
+        checked.decisions.append(rerun.decision)
+        facts["rerun"] = {"answer": rerun.decision.answer.value, "word": rerun.decision.word}
+        state |= rerun.files()
+        rerun.remember(session)
     locked: dict[str, bytes | None] = {}
     if session.recorded_locks.rubric is not None:
         step = RoundVerification(opened, session, revision or Revision(), at, max_rounds)
-        step.verify(fresh=fresh, progress=progress)
+        step.verify(fresh=fresh, progress=progress, rerun=rerun)
         step.fill(checked, state, locked, facts)
         _refuse_two_readings(reached, step.reached_on)
         reached |= step.reached_on
+    if rerun is not None and rerun.ran:
+        _refuse_two_readings(reached, rerun.reached_on())
+        reached |= rerun.reached_on()
     session.record(
         "check", at=at, facts=facts, judged=reached, reached_on=reached, state=state, locked=locked
     )
     return checked
 
 
-def _refuse_two_readings(predictions: dict[str, str], criteria: dict[str, str]) -> None:
-    """Raise StateError when predictions and criteria were decided on different bytes of one file."""
-    refuse_moved(predictions, predictions | criteria)
+def _refuse_two_readings(first: dict[str, str], second: dict[str, str]) -> None:
+    """Raise StateError when two parts of one step were decided on different bytes of one file."""
+    refuse_moved(first, first | second)
 
 
 def is_as_verified(opened: Project, session: Session) -> bool:
@@ -118,7 +135,7 @@ def is_as_verified(opened: Project, session: Session) -> bool:
     step = RoundVerification(opened, session, Revision(), now())
     if step.opens:
         return False
-    step.verify(fresh=False, progress=None)
+    step.verify(fresh=False, progress=None, rerun=standing_rerun(opened, session, may="look"))
     report = kept_model(session, VerificationReport.file_name, VerificationReport)
     if report is None or step.changes.any_change or _answers(report) != _answers(step.report):
         return False
@@ -142,11 +159,11 @@ def _predictions_claimed(opened: Project, session: Session) -> bool:
     return recorded or session.found_locks.predictions is not None or (opened.root / LOCK_NAME).exists()
 
 
-def _numbers(opened: Project) -> Decision | None:
-    """Whether every number in the report is found in the results; None without a report."""
-    if find_report(opened.root, opened.config.report) is None:
-        return None
-    return check_numbers(opened.root).decision
+def _add_numbers(opened: Project, checked: Checked) -> None:
+    """Whether every number in the report is found in the results; nothing without a report."""
+    if find_report(opened.root, opened.config.report) is not None:
+        checked.numbers = check_numbers(opened.root)
+        checked.decisions.append(checked.numbers.decision)
 
 
 def _look(
@@ -154,8 +171,9 @@ def _look(
 ) -> Checked:
     """The same answers, recorded nowhere."""
     checked = Checked([], notices=session.notices)
+    checked.rerun = standing_rerun(opened, session, may="run", fresh=fresh)
     if _predictions_claimed(opened, session):
-        verified = verify_predictions(opened, session, progress=progress)
+        verified = verify_predictions(opened, session, rerun=checked.rerun, progress=progress)
         checked.verification = verified.verification
         checked.decisions += verified.verification.decisions
     elif (
@@ -163,15 +181,14 @@ def _look(
         or opened.read(PREDICTIONS_NAME, limit=PREDICTIONS_LIMIT) is not None
     ):
         checked.decisions.append(_not_frozen(opened))
-    numbers = _numbers(opened)
-    if numbers is not None:
-        checked.numbers = numbers
-        checked.decisions.append(numbers)
+    _add_numbers(opened, checked)
+    if checked.rerun is not None:
+        checked.decisions.append(checked.rerun.decision)
     if session.recorded_locks.rubric is not None:
         step = RoundVerification(opened, session, Revision(), now())
         if step.current is not None and step.current.number is not None:
             step.number = step.current.number  # looking opens no round
-        step.verify(fresh=fresh, progress=progress)
+        step.verify(fresh=fresh, progress=progress, rerun=checked.rerun)
         if checked.verification is not None:
             _refuse_two_readings(reached_on(opened, checked.verification), step.reached_on)
         checked.report, checked.rounds = step.report, step.rounds

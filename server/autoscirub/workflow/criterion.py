@@ -9,6 +9,7 @@ from autoscirub.errors import CheckError
 from autoscirub.models import now
 from autoscirub.store import open_project
 from autoscirub.workflow.locking import require_rubric, require_settings
+from autoscirub.workflow.rerunning import standing_rerun
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,11 +39,12 @@ def verify_criterion(
                     "there is no rubric: neither rubric.toml nor executable_rubric.json in the state directory"
                 )
             rubric = found
-    criterion = rubric.criterion(criterion_id)
-    if criterion is None:
-        known = ", ".join(entry.criterion_id for entry in rubric.model.criteria[:20])
-        raise CheckError(f"{rubric.source}: no criterion {criterion_id!r}; it has {known}")
-    alone = rubric.model.model_copy(update={"criteria": [criterion]})
-    inputs = gather(opened, alone, ignored=session.ignored)
+        criterion = rubric.criterion(criterion_id)
+        if criterion is None:
+            known = ", ".join(entry.criterion_id for entry in rubric.model.criteria[:20])
+            raise CheckError(f"{rubric.source}: no criterion {criterion_id!r}; it has {known}")
+        alone = rubric.model.model_copy(update={"criteria": [criterion]})
+        rerun = standing_rerun(opened, session, may="ask")
+    inputs = gather(opened, alone, ignored=session.ignored, rerun=rerun.decision if rerun else None)
     result, decision = decide_criterion(criterion, inputs, at=now())
     return result, decision.model_copy(update={"open": [*decision.open, *session.notices]})

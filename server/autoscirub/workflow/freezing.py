@@ -115,7 +115,12 @@ def _look(opened: Project, progress: Callable[[int, int], None] | None) -> _Foun
         found.faults += str(error).splitlines()
     if found.rubric is not None:
         judged = opened.config.judge.backend != "none"
-        lint = lint_rubric(found.rubric, found.lint.predictions if found.lint else None, judged=judged)
+        lint = lint_rubric(
+            found.rubric,
+            found.lint.predictions if found.lint else None,
+            judged=judged,
+            runnable=opened.config.run is not None,
+        )
         found.faults += [f"{found.rubric.source}: {fault}" for fault in lint.faults]
         found.warnings += [f"{found.rubric.source}: {warning}" for warning in lint.warnings]
     if found.predictions is None and found.rubric is None and not found.faults:

@@ -211,10 +211,10 @@ def require_settings(project: Project, session: Session) -> None:
 
 def _set(project: Project) -> dict[str, Any]:
     # The judge's settings hold from the first freeze, defaults included: no judge is a setting too. So does the
-    # place of the results: results of one's choice are not to be had by naming another file later. Another path
-    # or command that is not set decides nothing yet.
+    # place of the results: results of one's choice are not to be had by naming another file later; and how numbers
+    # are looked for: nobody exempts one later. Another path or command that is not set decides nothing yet.
     return {
         key: value
         for key, value in project.config.deciding().items()
-        if value is not None or key == "results" or key.startswith("judge.")
+        if value is not None or key == "results" or key.startswith(("judge.", "numbers."))
     }

@@ -1,18 +1,135 @@
-"""Rerunning a project's code: trusted first, in a fresh copy, compared key by key. Recorded nowhere yet."""
+"""Rerunning a project's code: when it is run, when the kept answer stands, and what is said where neither is so."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from autoscirub.checks import rerun as run_again
+from autoscirub.checks import rerun_basis, rerun_record
+from autoscirub.errors import SandboxError
+from autoscirub.models import Answer, DecidedBy, Decision, RerunRecord, now, strict_json
 from autoscirub.store import is_trusted, open_project, trust_view
+from autoscirub.workflow.rounds import kept_model
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from autoscirub.checks import Rerun
+    from autoscirub.store import Project, Session
 
-__all__ = ["rerun"]
+__all__ = ["NOT_RERUN", "May", "RerunStanding", "record_rerun", "rerun", "standing_rerun"]
+
+May = Literal["look", "ask", "run"]
+"""What may be started: nothing; the interpreter outside, to ask what is installed; the project's command. The last two
+only in a trusted project."""
+
+NOT_RERUN = "not rerun"
+
+
+@dataclass(frozen=True)
+class RerunStanding:
+    """What is known of a rerun now."""
+
+    decision: Decision
+    """Its own answer where it stands; else *could not be told*, with why."""
+    record: RerunRecord | None = None
+    """The rerun that the decision is of."""
+    ran: bool = False
+    """Whether it ran just now, so that the record is to be kept."""
+    elsewhere: bool = False
+    """Whether it was not this machine that ran it, in this place."""
+
+    @property
+    def word(self) -> str:
+        """For the line of an outcome: `rerun: reproduced`, or `not rerun`."""
+        return f"rerun: {self.decision.word}" if self.record is not None else NOT_RERUN
+
+    def files(self) -> dict[str, bytes | None]:
+        """The state file of a rerun that ran just now."""
+        if not self.ran or self.record is None:
+            return {}
+        return {RerunRecord.file_name: strict_json(self.record).encode("utf-8")}
+
+    def reached_on(self) -> dict[str, str]:
+        """The results that it was compared with, with their digests."""
+        return dict(self.record.results) if self.record is not None else {}
+
+    def remember(self, session: Session) -> None:
+        """Keep, outside of the project, that it was this machine that ran it."""
+        for data in self.files().values():
+            if session.history is not None and data is not None:
+                session.history.remember_report(data)
+
+
+def standing_rerun(
+    opened: Project, session: Session, *, may: May, fresh: bool = False
+) -> RerunStanding | None:
+    """How the rerun stands; None where nothing says how to run.
+
+    The kept answer stands while code, inputs, environment and results are what it is bound to. With `may` *run* one
+    that does not stand, or that another machine brought, is run again; `fresh` runs in any case. What may not be
+    started here is said, and never passes for run.
+    """
+    if opened.config.run is None:
+        return None
+    trusted = is_trusted(trust_view(opened.config), str(opened.root))
+    may = may if trusted else "look"
+    kept = kept_model(session, RerunRecord.file_name, RerunRecord)
+    data = session.kept(f"state/{RerunRecord.file_name}")
+    here = data is not None and session.history is not None and session.history.reached_here(data)
+    why = "not rerun here: not trusted" if not trusted else "not rerun; `autoscirub rerun` does"
+    try:
+        if kept is None or not kept.told or fresh:
+            if may == "run":
+                return _ran(opened)
+            return _not_rerun(why, _came_to_nothing(kept))
+        changed = rerun_basis(opened, ask=may != "look").changed_since(kept.basis)
+        if (changed or not here) and may == "run":
+            return _ran(opened)
+    except SandboxError as error:
+        return _not_rerun(str(error).replace(f"{opened.root}/", ""))
+    if changed:
+        stale = (
+            f"the rerun of {kept.at} ({kept.decision.word}) is out of date: {_joined(changed)} changed since"
+        )
+        return _not_rerun(f"{why}; {stale}" if not trusted else f"{stale}; `autoscirub rerun` runs it again")
+    if here:
+        return RerunStanding(kept.decision, kept)
+    said = f"{why}; kept from {kept.at}, when it was run elsewhere"
+    word = f"{kept.decision.word} elsewhere"
+    decision = kept.decision.model_copy(update={"word": word, "open": [said, *kept.decision.open]})
+    return RerunStanding(decision, kept, elsewhere=True)
+
+
+def _came_to_nothing(kept: RerunRecord | None) -> str:
+    if kept is None:
+        return ""
+    first = kept.decision.open[0] if kept.decision.open else kept.decision.word
+    return f"the rerun of {kept.at} came to no answer: {first}"
+
+
+def _ran(opened: Project) -> RerunStanding:
+    done = run_again(opened, trusted=True)
+    record = rerun_record(opened, done)
+    return RerunStanding(record.decision if record else done.decision, record, ran=record is not None)
+
+
+def _not_rerun(*why: str) -> RerunStanding:
+    decision = Decision(
+        subject="rerun",
+        question="Do the results come out of the code again?",
+        answer=Answer.COULD_NOT_BE_TOLD,
+        word=NOT_RERUN,
+        decided_by=DecidedBy.RERUN,
+        open=[line for line in why if line],
+        at=now(),
+    )
+    return RerunStanding(decision)
+
+
+def _joined(names: list[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def rerun(
@@ -21,11 +138,32 @@ def rerun(
     state_dir: str | Path | None = None,
     isolation: Literal["best", "bubblewrap", "process"] = "best",
 ) -> Rerun:
-    """Whether the results come out of the code again.
+    """Whether the results come out of the code again; the answer is recorded, with what it is bound to.
 
     Raises TrustError when the command is not trusted on this machine and in this place, ConfigError without a
-    `[run] command`, and SandboxError when an isolation that was asked for cannot be had.
+    `[run] command`, SandboxError when an isolation that was asked for cannot be had, and StateError when the results
+    changed while it ran.
     """
     opened = open_project(project, state_dir)
     trusted = is_trusted(trust_view(opened.config), str(opened.root))
-    return run_again(opened, trusted=trusted, isolation=isolation)
+    done = run_again(opened, trusted=trusted, isolation=isolation)
+    record = rerun_record(opened, done)
+    if record is not None:
+        with opened.writing() as session:
+            record_rerun(session, RerunStanding(record.decision, record, ran=True))
+    return done
+
+
+def record_rerun(session: Session, standing: RerunStanding) -> None:
+    """A step of its own for a rerun that ran just now. Raises StateError when what it was compared with changed."""
+    standing.remember(session)
+    reached = standing.reached_on()
+    facts = {"answer": standing.decision.answer.value, "word": standing.decision.word}
+    session.record(
+        "rerun",
+        at=standing.decision.at,
+        facts=facts,
+        judged=reached,
+        reached_on=reached,
+        state=standing.files(),
+    )

@@ -48,8 +48,9 @@ from autoscirub.workflow.rounds import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from autoscirub.checks import CriteriaVerification
+    from autoscirub.checks import CriteriaVerification, NumbersFound
     from autoscirub.models import CriterionResult
+    from autoscirub.workflow.rerunning import RerunStanding
 
 __all__ = ["EVENTS", "Checked", "Revision", "RoundVerification", "event_lines"]
 
@@ -71,8 +72,10 @@ class Checked:
 
     decisions: list[Decision]
     verification: Verification | None = None
-    numbers: Decision | None = None
-    """Whether every number in the report is found in the results; None without a report."""
+    numbers: NumbersFound | None = None
+    """Whether every number in the report is found in the results, and each of them; None without a report."""
+    rerun: RerunStanding | None = None
+    """How the rerun stands; None where nothing says how to run."""
     report: VerificationReport | None = None
     rounds: list[Round] = field(default_factory=list)
     ended: Ended | None = None
@@ -84,6 +87,8 @@ class Checked:
     def facts(self) -> dict[str, object]:
         """Everything but the decisions, as plain JSON data."""
         return {
+            "numbers": [number.facts() for number in self.numbers.numbers] if self.numbers else None,
+            "rerun": {"ran": self.rerun.ran, "elsewhere": self.rerun.elsewhere} if self.rerun else None,
             "scope_changes": [change.model_dump(mode="json") for change in self.scope_changes],
             "report": self.report.model_dump(mode="json", exclude={"decisions"}) if self.report else None,
             "ended": self.ended.model_dump(mode="json") if self.ended else None,
@@ -122,30 +127,38 @@ class RoundVerification:
         number = self.current.number if self.current and self.current.number else 0
         self.number = next_number(self.rounds) if self.opens else number
 
-    def verify(self, *, fresh: bool, progress: Callable[[int, int], None] | None) -> None:
-        kept = {} if fresh else self._kept()
+    def verify(
+        self,
+        *,
+        fresh: bool,
+        progress: Callable[[int, int], None] | None,
+        rerun: RerunStanding | None = None,
+    ) -> None:
+        earlier = {} if fresh else self._earlier()
+        kept = earlier if self._reached_here() else {}
         self.inputs = gather(
             self.opened,
             self.rubric.model,
             kept=kept,
             ignored=self.session.ignored,
             progress=progress,
+            rerun=rerun.decision if rerun else None,
         )
         self.criteria: CriteriaVerification = verify_criteria(
-            self.rubric.model, self.inputs, kept=kept, at=self.at, fresh=fresh
+            self.rubric.model,
+            self.inputs,
+            kept=kept,
+            claimed={} if kept else earlier,
+            at=self.at,
+            fresh=fresh,
         )
         self.report = report_of(self.rubric.model, self.criteria, self.number)
         require_rubric(self.opened, self.session)  # after it, as before it
 
-    def _kept(self) -> dict[str, Kept]:
-        """The answers that may stand where what they rest on has not changed: those that were reached here.
-
-        A bundle from elsewhere, or one that was made by hand, says what others found; that is decided anew.
-        """
+    def _earlier(self) -> dict[str, Kept]:
+        """The answers of the newest verification, each with its Decision."""
         report = kept_model(self.session, VerificationReport.file_name, VerificationReport)
-        data = self.session.kept(f"state/{VerificationReport.file_name}")
-        history = self.session.history
-        if report is None or data is None or history is None or not history.reached_here(data):
+        if report is None:
             return {}
         decisions = {decision.subject: decision for decision in report.decisions}
         return {
@@ -153,6 +166,14 @@ class RoundVerification:
             for result in report.criteria
             if result.criterion_id in decisions
         }
+
+    def _reached_here(self) -> bool:
+        """Whether it was this machine that reached the newest verification.
+
+        A bundle from elsewhere, or one that was made by hand, says what others found: claims, that are decided anew.
+        """
+        data, history = self.session.kept(f"state/{VerificationReport.file_name}"), self.session.history
+        return data is not None and history is not None and history.reached_here(data)
 
     def fill(
         self,
@@ -299,6 +320,8 @@ class RoundVerification:
                 found |= {
                     entry.path: entry.sha256 for entry in decision.evidence if entry.path and entry.sha256
                 }
+        for decision in inputs.numbers.values():
+            found |= {entry.path: entry.sha256 for entry in decision.evidence if entry.path and entry.sha256}
         if inputs.report is not None and inputs.report.path and inputs.report.sha256:
             found[inputs.report.path] = inputs.report.sha256
         return found

@@ -22,6 +22,7 @@ from autoscirub.checks import (
 )
 from autoscirub.errors import ResultsError
 from autoscirub.models import (
+    Answer,
     CheckResult,
     Decision,
     Digests,
@@ -37,17 +38,18 @@ from autoscirub.store import Project, open_project, sha256_bytes
 from autoscirub.workflow.bulk import without_collecting
 from autoscirub.workflow.freezing import earlier_results
 from autoscirub.workflow.locking import require_settings
+from autoscirub.workflow.rerunning import NOT_RERUN, standing_rerun
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from autoscirub.store import Session
+    from autoscirub.workflow.rerunning import RerunStanding
 
 __all__ = ["Verified", "reached_on", "verify", "verify_predictions"]
 
 NOT_JUDGED = "not judged"
-NOT_RERUN = "not rerun"
 
 
 @dataclass
@@ -74,24 +76,33 @@ def verify(
     opened = open_project(project, state_dir)
     if read_only:
         with opened.reading() as session:
-            return verify_predictions(opened, session, progress=progress)
+            return verify_predictions(opened, session, rerun=_rerun(opened, session), progress=progress)
     with opened.reading() as session:  # refuse without making a state directory
         _require_frozen(opened, session)
     with opened.writing() as session:
-        verified = verify_predictions(opened, session, progress=progress)
+        verified = verify_predictions(opened, session, rerun=_rerun(opened, session), progress=progress)
         record_verification(opened, session, verified.verification)
         return verified
 
 
+def _rerun(opened: Project, session: Session) -> RerunStanding | None:
+    """What is known of a rerun, for the line that says what the outcome rests on. Nothing is run for it."""
+    return standing_rerun(opened, session, may="ask")
+
+
 def verify_predictions(
-    opened: Project, session: Session, *, progress: Callable[[int, int], None] | None = None
+    opened: Project,
+    session: Session,
+    *,
+    rerun: RerunStanding | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Verified:
-    """The outcome of the frozen predictions, recorded nowhere."""
+    """The outcome of the frozen predictions, recorded nowhere. `rerun` is said beside it, and decides nothing."""
     lock, data = _require_frozen(opened, session)
     try:
         with without_collecting():
             predictions = read_predictions(data)
-            verification = _evaluate(opened, session, predictions, lock, progress)
+            verification = _evaluate(opened, session, predictions, lock, rerun, progress)
     finally:
         _require_frozen(opened, session)
     return Verified(verification, session.notices)
@@ -131,9 +142,11 @@ def _evaluate(
     session: Session,
     predictions: Predictions,
     lock: PredictionsLock,
+    rerun: RerunStanding | None,
     progress: Callable[[int, int], None] | None,
 ) -> Verification:
     at = now()
+    reran = rerun.word if rerun else NOT_RERUN
     results = _results(opened)
     evaluated = evaluate_checks(
         predictions,
@@ -152,7 +165,7 @@ def _evaluate(
             f"{outcome}: {_tally(outcome, why, evaluated.results)}",
             *([] if late else [note]),
             NOT_JUDGED,
-            NOT_RERUN,
+            reran,
         ]
     )
     unsettled = [f"{check.id}: {check.message}" for check in evaluated.results if check.passed is not True]
@@ -163,7 +176,12 @@ def _evaluate(
         word=outcome.value,
         decided_by=weakest([part.decided_by for part in evaluated.decisions]),
         evidence=_evidence(predictions, results, note),
-        open=[*(unsettled if outcome is Outcome.FAILED else []), NOT_JUDGED, NOT_RERUN, *session.notices],
+        open=[
+            *(unsettled if outcome is Outcome.FAILED else []),
+            NOT_JUDGED,
+            *([reran] if rerun is None or rerun.decision.answer is not Answer.HOLDS else []),
+            *session.notices,
+        ],
         parts=evaluated.decisions,
         inputs_digest=_inputs_digest(digests),
         at=at,

@@ -17,7 +17,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from autoscirub.checks.numbers import (
-    NumberClass,
     Source,
     check_numbers,
     classify,
@@ -26,7 +25,7 @@ from autoscirub.checks.numbers import (
 )
 from autoscirub.checks.numbers.spot import read_prose, spot
 from autoscirub.errors import CheckError
-from autoscirub.models import Answer
+from autoscirub.models import Answer, NumberClass
 
 TABLE = tomllib.loads((Path(__file__).parent / "spellings.toml").read_text(encoding="utf-8"))
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"

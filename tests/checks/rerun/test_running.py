@@ -239,17 +239,24 @@ def test_the_basis_moves_with_what_it_is_of_and_with_nothing_else(
     project = scripted(HONEST, VALUES, 'inputs = ["data"]')
     (project / "data").mkdir()
     (project / "data" / "in.csv").write_text("a\n1\n")
-    before = rerun_basis(open_project(project))
-    assert rerun_basis(open_project(project)) == before
+    before = rerun_basis(open_project(project), ask=True)
+    assert rerun_basis(open_project(project), ask=True) == before
     change(project)
-    after = rerun_basis(open_project(project))
-    moved = {
-        name
-        for name in ("code", "inputs", "environment", "results")
-        if getattr(before, name) != getattr(after, name)
-    }
-    assert moved == {part}
+    after = rerun_basis(open_project(project), ask=True)
+    assert after.changed_since(before) == [part]
     assert before.digest != after.digest
+    unasked = rerun_basis(open_project(project), ask=False)
+    assert unasked.environment is None
+    assert unasked.changed_since(after) == []
+
+
+def test_a_freeze_changes_nothing_that_a_rerun_rests_on(scripted: Scripted) -> None:
+    project = scripted(HONEST, VALUES)
+    before = rerun_basis(open_project(project), ask=False)
+    (project / ".prereg.lock").write_text("{}")
+    (project / ".autoscirub").mkdir()
+    (project / ".autoscirub" / "rerun.json").write_text("{}")
+    assert rerun_basis(open_project(project), ask=False) == before
 
 
 @pytest.mark.slow

@@ -2,12 +2,12 @@
 
 from autoscirub.checks.numbers.check import (
     FORMATS,
-    NumberClass,
     NumbersFound,
-    ReportNumber,
     check_numbers,
     classify,
+    decide_numbers,
 )
+from autoscirub.checks.numbers.gather import source_fault
 from autoscirub.checks.numbers.match import match
 from autoscirub.checks.numbers.sources import (
     Source,
@@ -21,17 +21,17 @@ from autoscirub.checks.numbers.spot import Format, Spotted, find_numbers
 __all__ = [
     "FORMATS",
     "Format",
-    "NumberClass",
     "NumbersFound",
-    "ReportNumber",
     "Source",
     "SourceIndex",
     "Spotted",
     "check_numbers",
     "classify",
     "csv_values",
+    "decide_numbers",
     "find_numbers",
     "match",
     "prediction_values",
+    "source_fault",
     "source_values",
 ]

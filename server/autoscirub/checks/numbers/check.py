@@ -5,33 +5,42 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autoscirub.checks.artifacts.files import project_root
 from autoscirub.checks.artifacts.paths import path_faults, shown
 from autoscirub.checks.numbers.bindings import apply_bindings
-from autoscirub.checks.numbers.gather import Gathered, gather_sources
+from autoscirub.checks.numbers.gather import gather_sources
 from autoscirub.checks.numbers.match import CROWD, Match, agrees, match, nearest_by_words
 from autoscirub.checks.numbers.sources import Source, SourceIndex
 from autoscirub.checks.numbers.spot import Format, Spots, Spotted, read_prose, spot
 from autoscirub.checks.report_file import find_report
 from autoscirub.errors import CheckError
-from autoscirub.models import Answer, Decision, Evidence, now, strict_json
+from autoscirub.models import (
+    Answer,
+    Decision,
+    Evidence,
+    NumberClass,
+    NumbersConfig,
+    ReportNumber,
+    now,
+    strict_json,
+)
 from autoscirub.store import load_config, read_regular, sha256_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from autoscirub.models import ProjectConfig
+
 __all__ = [
     "FORMATS",
     "REPORT_LIMIT",
-    "NumberClass",
     "NumbersFound",
-    "ReportNumber",
     "check_numbers",
     "classify",
+    "decide_numbers",
 ]
 
 REPORT_LIMIT = 2 * 1024 * 1024
@@ -39,9 +48,6 @@ REPORT_LIMIT = 2 * 1024 * 1024
 NOTEBOOK_LIMIT = 32 * 1024 * 1024
 _LISTED = 200
 """Lines of one kind in a Decision; `numbers` holds all."""
-
-_NAMED = 3
-"""Sources named in one line."""
 
 FORMATS: dict[str, Format] = {
     ".md": "markdown", ".markdown": "markdown", ".qmd": "markdown", ".rmd": "markdown", ".tex": "latex",
@@ -52,40 +58,6 @@ _PREDICTED = re.compile(
     r"predict|hypothes|pre-?regist|registered|beforehand|expected|stated|threshold|criteri|requirement",
     re.IGNORECASE,
 )
-
-
-class NumberClass(StrEnum):
-    """What is known about one number of a report."""
-
-    BOUND = "bound"
-    MATCHED = "matched"
-    AMBIGUOUS = "ambiguous"
-    EXEMPT = "exempt"
-    WITHOUT_SOURCE = "without_source"
-    BOUND_WRONG = "bound_wrong"
-
-
-@dataclass(frozen=True)
-class ReportNumber:
-    """One number of a report, and where it comes from."""
-
-    line: int
-    text: str
-    cls: NumberClass
-    sources: tuple[tuple[str, int | float], ...] = ()
-    """(key, value) of each source that it is, or may be; for an ambiguous one the first few."""
-    reason: str = ""
-    place: str = ""
-    """The line, or in a notebook the cell and its line."""
-    crowded: bool = False
-    """Ambiguous among so many values that finding it says nothing."""
-
-    def said(self, report: str) -> str:
-        """One line: `report.md:41 "3.45 TWh"  results.available_wind_twh = 4.1927`."""
-        known = ", ".join(Source(key, value).shown for key, value in self.sources[:_NAMED])
-        known += ", …" if len(self.sources) > _NAMED else ""
-        told = "; ".join(part for part in (known, self.reason) if part)
-        return f'{report}:{self.place} "{shown(" ".join(self.text.split()), 60)}"  {told}'.rstrip()
 
 
 @dataclass(frozen=True)
@@ -101,7 +73,7 @@ def check_numbers(
     *,
     report: str | None = None,
     sources: Sequence[str] | None = None,
-    strict: bool = False,
+    strict: bool | None = None,
     bindings: Mapping[str, str] | None = None,
     exempt: Sequence[str] | None = None,
 ) -> NumbersFound:
@@ -110,7 +82,8 @@ def check_numbers(
     `report`: path from the project root; default: the configured one, else report.md. `sources`: any of `results`
     (or one of its keys, such as `results.model`), `predictions`, and paths of .csv, .tsv and .json files; default:
     results and predictions. `bindings`: snippet of the report -> key. `exempt`: regular expressions are not taken;
-    a number whose text, or whose line's text, holds one of these strings is exempt.
+    a number whose text, or whose line's text, holds one of these strings is exempt. What is None is as `[numbers]`
+    of the configuration says.
 
     Holds when every number is bound, matched, ambiguous or exempt, and at least one is bound or matched. Does not
     hold when a bound number is wrong and, under `strict`, when one is without source. What could not be read, no
@@ -119,8 +92,20 @@ def check_numbers(
     """
     root = Path(project_root(project))
     config = load_config(root).values
+    asked = NumbersConfig(
+        sources=config.numbers.sources if sources is None else list(sources),
+        strict=config.numbers.strict if strict is None else strict,
+        bindings=dict(config.numbers.bindings if bindings is None else bindings),
+        exempt=list(config.numbers.exempt if exempt is None else exempt),
+    )
+    return decide_numbers(root, config, asked, report=report)
+
+
+def decide_numbers(
+    root: Path, config: ProjectConfig, asked: NumbersConfig, *, report: str | None = None
+) -> NumbersFound:
+    """`check_numbers` with its settings at hand: of `config` only where the report and the results are."""
     name = report or find_report(root, config.report)
-    gathered = Gathered()
     if name is None:
         return _untold("report", ["there is no report: write report.md, or say which file it is"])
     if (fault := path_faults(name)) is not None:
@@ -131,19 +116,19 @@ def check_numbers(
         if data is None:
             return _untold(name, [f"{name}: is not there"])
         spots = spot(read_prose(_decoded(data), FORMATS.get(Path(name).suffix.lower(), "text")))
-        gathered = gather_sources(root, config, sources)
+        gathered = gather_sources(root, config, asked.sources)
     except CheckError as error:
         return _untold(name, [str(error).replace(f"{root}/", "")])
     opened = list(gathered.problems)
     opened += [f"{name}:{line} the marker ={shown(key)} has no number before it" for line, key in spots.loose]
-    opened += apply_bindings(spots, bindings or {})
-    numbers = classify(spots, gathered.sources, exempt or ())
-    asked = strict_json([strict, sorted((bindings or {}).items()), list(exempt or ()), list(sources or ())])
+    opened += apply_bindings(spots, asked.bindings)
+    numbers = classify(spots, gathered.sources, asked.exempt)
+    how = strict_json([asked.strict, sorted(asked.bindings.items()), asked.exempt, asked.sources])
     digest = hashlib.sha256()
-    for part in (sha256_bytes(data), *(f"{file.path} {file.sha256}" for file in gathered.files), asked):
+    for part in (sha256_bytes(data), *(f"{file.path} {file.sha256}" for file in gathered.files), how):
         digest.update(part.encode() + b"\n")
     own = Evidence(path=name, sha256=sha256_bytes(data), size=len(data), note=_counts(numbers))
-    decision = _decide(name, numbers, opened, [own, *gathered.files], strict, digest.hexdigest())
+    decision = _decide(name, numbers, opened, [own, *gathered.files], asked.strict, digest.hexdigest())
     return NumbersFound(decision, numbers)
 
 
@@ -259,7 +244,7 @@ def _decide(
             *evidence,
             *(
                 Evidence(path=report, key=n.sources[0][0] if n.sources else None,
-                         value=n.sources[0][1] if n.sources else None, note=n.said(report))
+                         value=n.sources[0][1] if n.sources else None, note=_said(report, n))
                 for n in wrong[:_LISTED]
             ),
         ],
@@ -269,9 +254,15 @@ def _decide(
     )  # fmt: skip
 
 
+def _said(report: str, number: ReportNumber) -> str:
+    """One line: `report.md:41 "3.45 TWh"  results.available_wind_twh = 4.1927`."""
+    text = shown(" ".join(number.text.split()), 60)
+    return f'{report}:{number.place} "{text}"  {number.told}'.rstrip()
+
+
 def _lines(report: str, numbers: list[ReportNumber]) -> list[str]:
     more = [f"and {len(numbers) - _LISTED:,} more like these"] if len(numbers) > _LISTED else []
-    return [number.said(report) for number in numbers[:_LISTED]] + more
+    return [_said(report, number) for number in numbers[:_LISTED]] + more
 
 
 def _counts(numbers: list[ReportNumber]) -> str:

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
     from autoscirub.checks.numbers.sources import Source
     from autoscirub.models import ProjectConfig
 
-__all__ = ["Gathered", "gather_sources"]
+__all__ = ["Gathered", "gather_sources", "source_fault"]
 
 _PREDICTIONS_LIMIT = 1024 * 1024
+_FILES = (".csv", ".tsv", ".json")
 
 
 @dataclass
@@ -33,6 +34,19 @@ class Gathered:
     sources: list[Source] = field(default_factory=list, repr=False)
     files: list[Evidence] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+
+
+def source_fault(name: str) -> str | None:
+    """Why `name` names no source; None when it does."""
+    if name == "predictions" or _of_results(name):
+        return None
+    if name.endswith(_FILES):
+        return path_faults(name)
+    return f"{name}: no source: name results, one of its keys, predictions, or a .csv, .tsv or .json file"
+
+
+def _of_results(name: str) -> bool:
+    return name == "results" or (name.startswith(("results.", "results[")) and not name.endswith(_FILES))
 
 
 def gather_sources(root: Path, config: ProjectConfig, names: Sequence[str] | None) -> Gathered:
@@ -57,14 +71,14 @@ class _TooManyError(CheckError):
 
 
 def _gather(gathered: Gathered, root: Path, config: ProjectConfig, name: str, *, asked: bool) -> None:
+    if (fault := source_fault(name)) is not None:
+        raise CheckError(fault)
     if name == "predictions":
         data = _read(root, PREDICTIONS_NAME, _PREDICTIONS_LIMIT, needed=asked)
         if data is not None:
             _take(gathered, prediction_values(read_toml(data, PREDICTIONS_NAME, CheckError)))
             gathered.files.append(Evidence(path=PREDICTIONS_NAME, sha256=sha256_bytes(data), size=len(data)))
-    elif name == "results" or (
-        name.startswith(("results.", "results[")) and not name.endswith((".json", ".csv"))
-    ):
+    elif _of_results(name):
         results = load_results(root, find_results(root, config.results), limit=config.limits.results_bytes)
         values = source_values(results.values)
         before = len(gathered.sources)
@@ -74,9 +88,7 @@ def _gather(gathered: Gathered, root: Path, config: ProjectConfig, name: str, *,
         evidence = Evidence(path=results.path, sha256=results.sha256, size=results.size)
         if evidence not in gathered.files:
             gathered.files.append(evidence)
-    elif name.endswith((".csv", ".tsv", ".json")):
-        if (fault := path_faults(name)) is not None:
-            raise CheckError(fault)
+    else:
         data = _read(root, name, config.limits.results_bytes, needed=True) or b""
         if name.endswith(".json"):
             loaded = load_results(root, name, limit=config.limits.results_bytes)
@@ -84,10 +96,6 @@ def _gather(gathered: Gathered, root: Path, config: ProjectConfig, name: str, *,
         else:
             _take(gathered, csv_values(data, name))
         gathered.files.append(Evidence(path=name, sha256=sha256_bytes(data), size=len(data)))
-    else:
-        raise CheckError(
-            f"{name}: no source: name results, one of its keys, predictions, or a .csv, .tsv or .json file"
-        )
 
 
 def _under(key: str, name: str) -> bool:

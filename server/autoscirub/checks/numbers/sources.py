@@ -13,7 +13,6 @@ from decimal import Decimal
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from autoscirub.checks.expressions.values import show
 from autoscirub.checks.numbers.readings import MAX_DIGITS
 from autoscirub.checks.numbers.spot import find_numbers
 from autoscirub.errors import CheckError
@@ -52,11 +51,6 @@ class Source:
     def exact(self) -> Decimal:
         """The value as it is written, not as its binary expansion: 0.285 is 0.285."""
         return Decimal(repr(self.value))
-
-    @property
-    def shown(self) -> str:
-        """`results.drop = 247.7777`."""
-        return f"{self.key} = {show(self.value)}"
 
 
 def words_of(text: str) -> frozenset[str]:

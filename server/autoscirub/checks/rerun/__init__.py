@@ -1,6 +1,22 @@
 """Do the results come out of the code again? Run in a fresh copy without them, and compared key by key."""
 
 from autoscirub.checks.rerun.comparing import Comparison, Status
-from autoscirub.checks.rerun.running import RERUN_WORDS, Basis, Rerun, rerun, rerun_basis
+from autoscirub.checks.rerun.running import (
+    NOT_TRUSTED,
+    RERUN_WORDS,
+    Rerun,
+    rerun,
+    rerun_basis,
+    rerun_record,
+)
 
-__all__ = ["RERUN_WORDS", "Basis", "Comparison", "Rerun", "Status", "rerun", "rerun_basis"]
+__all__ = [
+    "NOT_TRUSTED",
+    "RERUN_WORDS",
+    "Comparison",
+    "Rerun",
+    "Status",
+    "rerun",
+    "rerun_basis",
+    "rerun_record",
+]

@@ -17,13 +17,14 @@ from autoscirub.store import describe_kind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["Copied", "Layout", "copy_project", "holding_any", "matches", "stamps", "walk"]
+__all__ = ["Copied", "Layout", "copy_project", "holding_any", "matches", "measure_project", "stamps", "walk"]
 
 _CHUNK = 1024 * 1024
 _MAX_BYTES = 20 * 1024**3
 _MAX_FILES = 200_000
 _NEVER = {".git": "version control", "__pycache__": "compiled code"}
 _ENVIRONMENT_MARK = "pyvenv.cfg"
+_OURS = ".prereg.lock"
 
 
 @dataclass(frozen=True)
@@ -98,20 +99,31 @@ def copy_project(layout: Layout, target: Path) -> Copied:
     output's (an empty one tells nothing, and stays), links out of the project, special files. Raises
     SandboxError for a project beyond 20 GiB or 200,000 files.
     """
-    copied = Copied()
     target.mkdir(parents=True)
+    return _taken(layout, target)
+
+
+def measure_project(layout: Layout) -> Copied:
+    """What `copy_project` would say, without the copy: what would be in it, each with its digest."""
+    return _taken(layout, None)
+
+
+def _taken(layout: Layout, target: Path | None) -> Copied:
+    copied = Copied()
     outputs: set[tuple[int, str]] = set()
     files: list[tuple[str, os.stat_result]] = []
     size = 0
     for path, status in walk(layout, copied.left_out):
         if stat.S_ISDIR(status.st_mode):
-            (target / path).mkdir()
+            if target is not None:
+                (target / path).mkdir()
         elif matches(path, layout.outputs):
             with contextlib.suppress(
                 OSError
             ):  # one that cannot be read cannot be compared either, and that is said
                 if stat.S_ISREG(status.st_mode) and status.st_size:
-                    outputs.add((status.st_size, _copy(layout.root / path, None)))
+                    digest, read = _copy(layout.root / path, None)
+                    outputs.add((read, digest))
         else:
             files.append((path, status))
             size += status.st_size
@@ -139,51 +151,57 @@ def holding_any(folders: Sequence[Path], contents: Iterable[bytes]) -> list[Path
                     status = path.lstat()
                     if not stat.S_ISREG(status.st_mode) or status.st_size not in wanted:
                         continue
-                    if _copy(path, None) in wanted[status.st_size]:
+                    if _copy(path, None)[0] in wanted[status.st_size]:
                         found.append(path)
     return found
 
 
 def _take(
     layout: Layout,
-    target: Path,
+    target: Path | None,
     path: str,
     status: os.stat_result,
     outputs: set[tuple[int, str]],
     copied: Copied,
 ) -> None:
-    source, into = layout.root / path, target / path
+    source, into = layout.root / path, target / path if target is not None else None
     if stat.S_ISLNK(status.st_mode):
         real = Path(os.path.realpath(source))
         link = os.path.relpath(real, os.path.realpath(source.parent))
-        into.symlink_to(link)
+        if into is not None:
+            into.symlink_to(link)
         digest = hashlib.sha256(link.encode("utf-8", "surrogateescape")).hexdigest()
     else:
         try:
-            digest = _copy(source, into)
+            digest, size = _copy(source, into)
         except OSError as error:
-            into.unlink(missing_ok=True)
+            if into is not None:
+                into.unlink(missing_ok=True)
             copied.left_out[path] = f"cannot be read: {error.strerror}"
             return
-        if (into.stat().st_size, digest) in outputs:
-            into.unlink()
+        if (size, digest) in outputs:
+            if into is not None:
+                into.unlink()
             copied.left_out[path] = "holds the same bytes as an output"
             return
-        into.chmod(0o700 if status.st_mode & 0o100 else 0o600)
+        if into is not None:
+            into.chmod(0o700 if status.st_mode & 0o100 else 0o600)
     (copied.inputs if matches(path, layout.inputs) else copied.code)[path] = digest
 
 
-def _copy(source: Path, target: Path | None) -> str:
-    digest = hashlib.sha256()
+def _copy(source: Path, target: Path | None) -> tuple[str, int]:
+    """Read a file once, into `target` where there is one: its SHA-256 and its size as it was read."""
+    digest, size = hashlib.sha256(), 0
     descriptor = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with contextlib.ExitStack() as stack:
         reader = stack.enter_context(os.fdopen(descriptor, "rb"))
         writer = stack.enter_context(target.open("xb")) if target else None
         while chunk := reader.read(_CHUNK):
             digest.update(chunk)
+            size += len(chunk)
             if writer is not None:
                 writer.write(chunk)
-    return digest.hexdigest()
+    return digest.hexdigest(), size
 
 
 def _why_not(layout: Layout, entry: os.DirEntry[str], status: os.stat_result) -> str | None:
@@ -191,6 +209,8 @@ def _why_not(layout: Layout, entry: os.DirEntry[str], status: os.stat_result) ->
         return _NEVER[entry.name]
     if Path(entry.path) == layout.state_dir:
         return "the state directory"
+    if Path(entry.path) == layout.root / _OURS:
+        return "the lock of the predictions"  # a freeze changes nothing that a run could need
     mode = status.st_mode
     if stat.S_ISLNK(mode):
         real, root = os.path.realpath(entry.path), os.path.realpath(layout.root)

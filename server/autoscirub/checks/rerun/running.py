@@ -17,40 +17,33 @@ from autoscirub.checks.rerun.comparing import (
     compare_file,
     is_ignored,
 )
-from autoscirub.checks.rerun.copying import Copied, Layout, copy_project, holding_any, matches, stamps, walk
+from autoscirub.checks.rerun.copying import (
+    Copied,
+    Layout,
+    copy_project,
+    holding_any,
+    matches,
+    measure_project,
+    stamps,
+    walk,
+)
 from autoscirub.checks.rerun.deciding import RERUN_WORDS, Tally, decide, some, undecided
 from autoscirub.checks.rerun.program import Program, find_program
 from autoscirub.checks.results import find_results
 from autoscirub.errors import ConfigError, PathRefused, SandboxError, TrustError
-from autoscirub.models import Decision, strict_json
+from autoscirub.models import RerunBasis, RerunRecord, strict_json
 from autoscirub.sandbox import Isolated, Isolation, Limits, remove_tree, run_isolated
 from autoscirub.store import Project, read_regular, sha256_bytes
 
 if TYPE_CHECKING:
-    from autoscirub.models import RunConfig
+    from collections.abc import Mapping
 
-__all__ = ["RERUN_WORDS", "Basis", "Rerun", "rerun", "rerun_basis"]
+    from autoscirub.models import Decision, RunConfig
+
+__all__ = ["NOT_TRUSTED", "RERUN_WORDS", "Rerun", "rerun", "rerun_basis", "rerun_record"]
 
 NOT_TRUSTED = "not rerun: not trusted"
 _FILE_BYTES = 512 * 1024 * 1024
-
-
-@dataclass(frozen=True)
-class Basis:
-    """What a rerun's Decision is bound to: SHA-256 of each, over canonical JSON."""
-
-    code: str
-    """Every file of the copy that is no input, and the command."""
-    inputs: str
-    environment: str
-    """Interpreter, installed distributions, platform, and the variables that `[run] env` names."""
-    results: str
-    """The results before, and how they are compared."""
-
-    @property
-    def digest(self) -> str:
-        """One digest over all of it."""
-        return _digest([self.code, self.inputs, self.environment, self.results])
 
 
 @dataclass(frozen=True)
@@ -61,10 +54,12 @@ class Rerun:
     comparisons: list[Comparison] = field(default_factory=list)
     """At most 2,000 that agree and 2,000 that do not; `counts` has them all."""
     counts: dict[Status, int] = field(default_factory=dict)
-    basis: Basis | None = None
+    basis: RerunBasis | None = None
     ran: Isolated | None = None
     left_out: dict[str, str] = field(default_factory=dict)
     """What was not copied, with why."""
+    compared: dict[str, str] = field(default_factory=dict)
+    """The results as they lay in the project, each with its SHA-256."""
 
     @property
     def isolation(self) -> str:
@@ -93,21 +88,44 @@ def rerun(
         remove_tree(scratch)
 
 
-def rerun_basis(project: Project) -> Basis:
+def rerun_basis(project: Project, *, ask: bool) -> RerunBasis:
     """What a rerun now would be bound to, without running the command: for telling that an answer is stale.
 
-    Runs the interpreter outside, so only in a trusted project. Raises as `rerun` does.
+    With `ask` the interpreter outside is started and asked what is installed, so only in a trusted project; without,
+    nothing is started, and the environment is not told. Raises as `rerun` does.
     """
     config = _configured(project)
     layout = _layout(project, config)
-    scratch = Path(tempfile.mkdtemp(prefix="rerun-")).resolve()
-    try:
-        copied = copy_project(layout, scratch / "project")
-    finally:
-        remove_tree(scratch)
-    program = find_program(config.command, project.root)
+    copied = measure_project(layout)
+    program = find_program(config.command, project.root) if ask else None
     before, _ = _read_results(project.root, layout, _result_names(project, config))
-    return _basis(config, copied, program, before)
+    return _basis(config, copied, program, _digests(before))
+
+
+def rerun_record(project: Project, done: Rerun) -> RerunRecord | None:
+    """What is kept of a rerun; None for one that never came to be bound to anything."""
+    if done.basis is None or project.config.run is None:
+        return None
+    here = f"{project.root}{os.sep}"  # what is kept travels: no place of this machine belongs in it
+    decision = done.decision
+    decision = decision.model_copy(
+        update={
+            "open": [line.replace(here, "") for line in decision.open],
+            "evidence": [
+                entry.model_copy(update={"note": entry.note and entry.note.replace(here, "")})
+                for entry in decision.evidence
+            ],
+        }
+    )
+    return RerunRecord(
+        decision=decision,
+        basis=done.basis,
+        command=list(project.config.run.command),
+        isolation=done.isolation,
+        counts={status.value: count for status, count in done.counts.items()},
+        results=done.compared,
+        at=done.decision.at,
+    )
 
 
 def _configured(project: Project) -> RunConfig:
@@ -156,13 +174,13 @@ def _rerun(
         program = find_program(config.command, project.root)
     except SandboxError as error:
         return Rerun(undecided(str(error), None, None))
-    basis = _basis(config, copied, program, before)
+    compared = _digests(before)
+    basis = _basis(config, copied, program, compared)
     inside = [folder for folder in program.readable if folder.is_relative_to(project.root)]
     if holding := holding_any(inside, before.values()):
         why = f"{some([str(path.relative_to(project.root)) for path in holding])}: holds the same bytes as an output"
-        return Rerun(
-            undecided(f"{why}, where the program reads; move it away", basis.digest, None), basis=basis
-        )
+        held = f"{why}, where the program reads; move it away"
+        return Rerun(undecided(held, basis.digest, None), basis=basis, compared=compared)
     bounds = replace(limits, seconds=config.seconds)
     ran = run_isolated(
         program.command,
@@ -178,7 +196,11 @@ def _rerun(
     failure = _failure(ran, changed)
     if failure is not None:
         return Rerun(
-            undecided(failure, basis.digest, ran, copied), basis=basis, ran=ran, left_out=copied.left_out
+            undecided(failure, basis.digest, ran, copied),
+            basis=basis,
+            ran=ran,
+            left_out=copied.left_out,
+            compared=compared,
         )
     after, unread = _read_results(copy, Layout(copy, scratch, layout.outputs, ()), names)
     tally = Tally()
@@ -196,7 +218,7 @@ def _rerun(
     absent = [name for name in names if not any(matches(path, [name]) for path in (*before, *after))]
     unknown = [name for name in config.inputs if not any(matches(path, [name]) for path in copied.inputs)]
     decision = decide(tally, config, basis.digest, ran, copied, absent, unknown)
-    return Rerun(decision, tally.kept, tally.counts, basis, ran, _told(copied))
+    return Rerun(decision, tally.kept, tally.counts, basis, ran, _told(copied), compared)
 
 
 def _told(copied: Copied) -> dict[str, str]:
@@ -243,16 +265,22 @@ def _named(config: RunConfig) -> dict[str, str]:
     return {name: os.environ[name] for name in config.env if name in os.environ}
 
 
-def _basis(config: RunConfig, copied: Copied, program: Program, before: dict[str, bytes]) -> Basis:
-    compared = {"rtol": config.rtol, "atol": config.atol, "ignore": config.ignore, "network": config.network}
+def _digests(results: Mapping[str, bytes]) -> dict[str, str]:
+    return {path: sha256_bytes(data) for path, data in results.items()}
+
+
+def _basis(
+    config: RunConfig, copied: Copied, program: Program | None, compared: Mapping[str, str]
+) -> RerunBasis:
+    how = {"rtol": config.rtol, "atol": config.atol, "ignore": config.ignore, "network": config.network}
     variables = {
         name: sha256_bytes(value.encode("utf-8", "replace")) for name, value in _named(config).items()
     }
-    return Basis(
+    return RerunBasis(
         code=_digest({"files": copied.code, "command": config.command}),
         inputs=_digest(copied.inputs),
-        environment=_digest({**program.environment, "variables": variables}),
-        results=_digest({**compared, "files": {path: sha256_bytes(data) for path, data in before.items()}}),
+        environment=_digest({**program.environment, "variables": variables}) if program else None,
+        results=_digest({**how, "files": dict(compared)}),
     )
 
 
