@@ -58,6 +58,7 @@ FILES = [
     ("executable_rubric.json", "state", "executable_rubric", True),
     ("verification.json", "state", "verification", True),
     ("verification_report.json", "state", "verification_report", True),
+    ("rerun.json", "state", "rerun", True),
     ("revisions/round-NNN/verification.json", "state", "verification_report", True),
     ("revisions/round-NNN/revision_plan.json", "state", "revision_plan", True),
     ("revisions/round-NNN/change_summary.json", "state", "change_summary", True),

@@ -280,11 +280,28 @@ SAID: list[tuple[list[dict[str, Any]], dict[str, Any], dict[str, list[str]]]] = 
         },
     ),
     (
+        [{"kind": "score"}],
+        {},
+        {
+            "gap": ['score: not decided by this version (check "k0")'],
+            "actions": ['check "k0" needs a version that decides score'],
+        },
+    ),
+    (
         [{"kind": "numbers"}],
         {},
         {
-            "gap": ['numbers: not decided by this version (check "k0")'],
-            "actions": ['check "k0" needs a version that decides numbers'],
+            "gap": ["report.md: no numbers; report.md: no number found that has one source"],
+            "actions": ["make each of these numbers in report.md one of the results"],
+            "references": ["report.md"],
+        },
+    ),
+    (
+        [{"kind": "rerun"}],
+        {},
+        {
+            "gap": ['not rerun: nothing says how; name the command in [run] of autoscirub.toml (check "k0")'],
+            "actions": ["say in [run] of autoscirub.toml how the results come out of the code"],
         },
     ),
     (

@@ -481,7 +481,7 @@ def _rubrics(draw: st.DrawFn) -> ExecutableRubric:
                         st.sampled_from(PATHS),
                         st.sampled_from([None, "png"]),
                     ),
-                    st.sampled_from([{"kind": "numbers"}, {"kind": "judge"}]),
+                    st.sampled_from([{"kind": kind} for kind in ("numbers", "rerun", "score", "judge")]),
                 ),
                 max_size=3,
             )
@@ -568,7 +568,44 @@ def _inputs(draw: st.DrawFn) -> Inputs:
     artifacts = {
         (path, kind): draw(_artifact_answers(path, kind)) for path in PATHS for kind in (None, "png")
     }
-    return Inputs(results, report, artifacts, {"backend": draw(st.sampled_from(["none", "other"]))})
+    checks = [(f"C{criterion}", f"k{check}") for criterion in range(4) for check in range(3)]
+    return Inputs(
+        results,
+        report,
+        artifacts,
+        {"backend": draw(st.sampled_from(["none", "other"]))},
+        {key: draw(_bound_answers("report.md")) for key in checks},
+        draw(st.one_of(st.none(), _bound_answers("rerun"))),
+    )
+
+
+def _bound_answers(subject: str) -> st.SearchStrategy[Decision]:
+    """Answers on a report's numbers or on a rerun: bound to a digest, or to nothing where nothing could be told."""
+
+    def answer(word: Answer, reached_on: str | None, why: str | None = None) -> Decision:
+        digest = reached_on and sha256_bytes(reached_on.encode())
+        return Decision(
+            subject=subject,
+            question="q",
+            answer=word,
+            word=word.value,
+            evidence=[Evidence(path=subject, sha256=digest, note="3 numbers")] if digest else [],
+            open=[why] if why else [],
+            inputs_digest=digest,
+            at=AT,
+        )
+
+    holds, fails, open_ = Answer.HOLDS, Answer.DOES_NOT_HOLD, Answer.COULD_NOT_BE_TOLD
+    return st.sampled_from(
+        [
+            answer(holds, "one"),
+            answer(holds, "two"),
+            answer(fails, "one"),
+            answer(open_, "one", "no source"),
+            answer(open_, None, "is not there"),
+            answer(open_, None, "not trusted"),
+        ]
+    )
 
 
 def told(result: CriterionResult) -> dict[str, Any]:

@@ -371,9 +371,9 @@ WARNINGS = [
     ),
     ({"checks": [expr("results.slope == 0.5")]}, True, 'check "x", expr: '),
     (
-        {"checks": [expr("results.slope > 0"), {"id": "n", "kind": "numbers"}]},
+        {"checks": [expr("results.slope > 0"), {"id": "n", "kind": "score"}]},
         True,
-        "numbers is not decided by",
+        "score is not decided by",
     ),
     ({"checks": [{"id": "x", "kind": "artifact", "path": "a\\b.png"}]}, True, "a backslash"),
     ({"checks": [{"id": "x", "kind": "artifact", "path": "figures/*.png"}]}, True, "name one file"),
@@ -424,7 +424,7 @@ def test_goals_that_no_computed_or_judged_criterion_covers_are_listed() -> None:
             "criterion_id": "C3",
             "goal_ids": ["G3"],
             "judge": "never",
-            "checks": [{"id": "r", "kind": "rerun"}],
+            "checks": [{"id": "r", "kind": "score"}],
         },
         goals=goals,
     )

@@ -11,7 +11,7 @@ from autoscirub.checks.criteria import (
     verify_criteria,
 )
 from autoscirub.checks.criteria_basis import basis
-from autoscirub.checks.criteria_gather import gather
+from autoscirub.checks.criteria_gather import gather, numbers_of
 from autoscirub.checks.criteria_inputs import Inputs
 from autoscirub.checks.evaluate import CHECK_WORDS, Evaluated, evaluate_checks, plain_value
 from autoscirub.checks.expressions import Expression, check_expr, compile_expr, evaluate_expr
@@ -99,6 +99,7 @@ __all__ = [
     "load_results",
     "load_rubric",
     "needs_reading",
+    "numbers_of",
     "path_faults",
     "path_warnings",
     "plain_value",

@@ -52,7 +52,7 @@ def shown_check(checked: Checked, stream: TextIO, *, short: bool = False) -> str
     if checked.numbers is not None:
         parts.append(render_numbers(checked.numbers.decision, stream))
     if checked.rerun is not None:
-        parts.append(render_rerun(checked.rerun.decision, stream))
+        parts.append(render_rerun(checked.rerun.decision, stream, short=True))
     if checked.report is not None:
         parts.append(render_report(checked.report, stream))
     outcome = checked.verification.outcome if checked.verification else None
@@ -64,6 +64,8 @@ def shown_check(checked: Checked, stream: TextIO, *, short: bool = False) -> str
     parts.append(render_ending(checked.ended, outcome, stream))
     if checked.report is not None and checked.ended is None:
         parts.append(_not_done(checked.report))
+    elif checked.report is None and checked.verification is None:
+        parts.append(_not_set_up(checked.decisions))
     parts += [f"note: {plain(problem)}" for entry in checked.rounds for problem in entry.problems]
     return "\n".join(part for part in parts if part)
 
@@ -76,6 +78,16 @@ def _not_done(report: VerificationReport) -> str:
     )
     counted = ", ".join(f"{count} {word}" for count, word in words if count)
     return f"not done: {counted}; next: autoscirub round"
+
+
+def _not_set_up(decisions: Iterable[Decision]) -> str:
+    answers = [decision.answer.value for decision in decisions]
+    words = (
+        ("does_not_hold", "do not hold" if answers.count("does_not_hold") > 1 else "does not hold"),
+        ("could_not_be_told", "could not be told"),
+    )
+    counted = ", ".join(f"{answers.count(name)} {word}" for name, word in words if name in answers)
+    return f"not done: {counted}; next: autoscirub status" if counted else ""
 
 
 def shown_run(ran: Ran, *, as_json: bool, accept_scope: bool, only_end: bool = False) -> int:

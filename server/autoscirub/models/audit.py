@@ -82,6 +82,8 @@ class Basis:
     freeze: str = ""
     """Whether the predictions were frozen before or after results were there."""
     unfreezes: list[Unfreeze] = field(default_factory=list)
+    rerun: str = ""
+    """How the newest rerun came out, when, and how isolated it ran; empty: there was none."""
     not_done: list[str] = field(default_factory=list)
     """`not judged`, `not rerun`."""
     scope_changes: list[ScopeChange] = field(default_factory=list)

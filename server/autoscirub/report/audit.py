@@ -82,6 +82,8 @@ def _basis(basis: Basis, stream: TextIO) -> list[str]:
     lines += bounded([_unfreeze(entry) for entry in basis.unfreezes])
     if basis.freeze and not basis.unfreezes:
         lines.append("    never unfrozen")
+    if basis.rerun:
+        lines.append(f"  rerun: {short(basis.rerun)}")
     if basis.not_done:
         lines.append(f"  {' · '.join(basis.not_done)}")
     lines += _scope(basis)

@@ -115,15 +115,30 @@ def render_numbers(decision: Decision, stream: TextIO) -> str:
     return "\n".join(lines)
 
 
-def render_rerun(decision: Decision, stream: TextIO) -> str:
-    """Whether the results came out again: what moved, what was enforced, what is open. What is equal is counted."""
-    lines = [f"{sign(decision.answer, stream)} rerun: {_words(decision)}"]
-    for entry in decision.evidence:
-        if entry.note and entry.note != "equal":
-            where = " ".join(part for part in (entry.path, entry.key) if part)
-            lines.append(f"  {plain(f'{where}: {entry.note}' if where else entry.note)}")
-    lines += [f"  {plain(entry)}" for entry in decision.open]
-    return "\n".join(lines)
+def render_rerun(decision: Decision, stream: TextIO, *, short: bool = False) -> str:
+    """Whether the results came out again: what moved, what was enforced, what is open. What is equal is counted.
+
+    `short`: without what was enforced, and of what is open only why it could not be told, or was not run here.
+    """
+    counted = next((entry.note for entry in decision.evidence if entry.key == "values" and entry.note), "")
+    lines = [
+        f"{sign(decision.answer, stream)} rerun: {_words(decision)}"
+        + (f" · {plain(counted)}" if counted else "")
+    ]
+    noted = [
+        plain(
+            ": ".join(part for part in (" ".join(filter(None, (entry.path, entry.key))), entry.note) if part)
+        )
+        for entry in decision.evidence
+        if entry.note and entry.note != "equal" and entry.key != "values" and (entry.path or not short)
+    ]
+    lines += [f"  {line}" for line in noted[: _SHOWN_NUMBERS if short else None]]
+    if short and len(noted) > _SHOWN_NUMBERS:
+        lines.append(f"  and {len(noted) - _SHOWN_NUMBERS} more; all of them with `autoscirub rerun`")
+    not_here = decision.word.endswith("elsewhere")
+    untold = decision.answer is Answer.COULD_NOT_BE_TOLD
+    open_ = decision.open[:1] if short and (not_here or untold) else [] if short else decision.open
+    return "\n".join([*lines, *(f"  {plain(entry)}" for entry in open_)])
 
 
 def _words(decision: Decision) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pydantic import ValidationError
+
 from autoscirub.checks import (
     DEFAULT_RESULTS,
     OUTCOME_ANSWERS,
@@ -15,10 +17,18 @@ from autoscirub.checks import (
     decide_outcome,
     evaluate_checks,
     load_results,
+    numbers_of,
     read_predictions,
 )
 from autoscirub.errors import PredictionsError, ResultsError
-from autoscirub.models import Answer, DecidedBy, Verification
+from autoscirub.models import (
+    Answer,
+    DecidedBy,
+    NumbersConfig,
+    ProjectConfig,
+    RerunRecord,
+    Verification,
+)
 from autoscirub.store import path_problem, sha256_bytes
 
 if TYPE_CHECKING:
@@ -101,6 +111,7 @@ class Workspace:
 
 
 def answers_again(
+    record: Record,
     step: Step,
     rubric: ExecutableRubric,
     report: VerificationReport,
@@ -113,19 +124,30 @@ def answers_again(
     decisions = {decision.subject: decision for decision in report.decisions}
     keys = list(dict.fromkeys(key for criterion in rubric.criteria for key in _artifacts(criterion)))
     results = _results_path(step, manifest)
+    rerun = record.model(f"state/{RerunRecord.file_name}", RerunRecord, step.oid)
     inputs = Inputs(
         results=workspace.results(results),
         report=None,
         artifacts=dict(zip(keys, check_artifacts(workspace.root, keys), strict=True)),
         judge={},
+        numbers=numbers_of(workspace.root, _configured(step, manifest, results), rubric),
+        # It cannot be run again here: what the step keeps of it is what the criteria must agree with.
+        rerun=rerun.decision if rerun else None,
     )
     for result in report.criteria:
         criterion, decision = criteria.get(result.criterion_id), decisions.get(result.criterion_id)
         if criterion is None or decision is None:
             continue  # the report's own faults
         where = f"{step.name}: {result.criterion_id}"
-        if why := _out_of_reach(criterion, result, decision, results, step, workspace):
+        reran = _rerun_parts(criterion, decision)
+        why = _out_of_reach(criterion, result, decision, results, step, workspace)
+        if any(part.answer is Answer.COULD_NOT_BE_TOLD for part in reran):
+            why = "nothing could be rerun then"
+        if why is not None:
             found.unknown("answers", where, f"cannot be checked here: {why}")
+            continue
+        if fault := _rerun_fault(reran, rerun, step):
+            found.fault("answers", where, fault)
             continue
         again, _ = decide_criterion(criterion, inputs, at=step.at)
         if again.status == result.status:
@@ -169,16 +191,59 @@ def _out_of_reach(
     workspace: Workspace,
 ) -> str | None:
     """Why a criterion cannot be decided again from what the step keeps; None when it can."""
-    if decision.decided_by is not DecidedBy.CODE:
+    if decision.decided_by not in (DecidedBy.CODE, DecidedBy.RERUN):
         return f"decided by {decision.decided_by.value}"
     if result.status == "error":
         return "it was an error"
     if any(check.kind == "expr" for check in criterion.checks) and _not_kept(results, step, workspace):
         return f"{results} was not kept (too large, or a link)"
+    for part in _numbers_of(criterion, decision):
+        for entry in part.evidence:
+            if entry.path and entry.sha256 and _not_kept(entry.path, step, workspace):
+                return f"{entry.path} was not kept (too large, or a link)"
     untold = any(part.answer is Answer.COULD_NOT_BE_TOLD for part in decision.parts)
     for path, _ in _artifacts(criterion):
         if why := _artifact_out_of_reach(path, untold, step, workspace):
             return why
+    return None
+
+
+def _numbers_of(criterion: Criterion, decision: Decision) -> Iterator[Decision]:
+    names = {check.id for check in criterion.checks if check.kind == "numbers"}
+    return (part for part in decision.parts if part.subject in names)
+
+
+def _configured(step: Step, manifest: RunManifest | None, results: str) -> ProjectConfig:
+    """The settings that decide about numbers, as the step or its lock says them; what neither says, by default."""
+    said = step.facts.get("settings")
+    locked = manifest.locks.settings.values if manifest and manifest.locks.settings else {}
+    values = {**locked, **(said if isinstance(said, dict) else {})}
+    names = {
+        name: values[f"numbers.{name}"] for name in NumbersConfig.model_fields if f"numbers.{name}" in values
+    }
+    try:
+        numbers = NumbersConfig.model_validate(names)
+    except ValidationError:
+        numbers = NumbersConfig()
+    report = values.get("report")
+    return ProjectConfig(report=report if isinstance(report, str) else None, results=results, numbers=numbers)
+
+
+def _rerun_parts(criterion: Criterion, decision: Decision) -> list[Decision]:
+    names = {check.id for check in criterion.checks if check.kind == "rerun"}
+    return [part for part in decision.parts if part.subject in names]
+
+
+def _rerun_fault(parts: list[Decision], rerun: RerunRecord | None, step: Step) -> str | None:
+    """What an answer says of a rerun against the rerun that the step keeps."""
+    if not parts:
+        return None
+    kept = rerun.decision.inputs_digest if rerun else None
+    if any(part.inputs_digest != kept for part in parts):
+        return "rests on a rerun that the step does not keep"
+    for path, sha256 in rerun.results.items() if rerun else ():
+        if path in step.files and step.files[path].sha256 != sha256:
+            return f"rests on a rerun that was compared with another {path} than the step lists"
     return None
 
 

@@ -11,6 +11,7 @@ from autoscirub.models import (
     Answer,
     DecidedBy,
     ExecutableRubric,
+    RerunRecord,
     RunManifest,
     Verification,
     VerificationReport,
@@ -36,7 +37,7 @@ def basis_of(record: Record) -> tuple[Basis, list[Decision]]:
     basis = Basis(
         asks=_NO_ASKS, scope_changes=list(manifest.scope_changes), unfreezes=list(manifest.unfreezes)
     )
-    decisions = [*_predictions(record, basis), *_criteria(record, basis)]
+    decisions = [*_predictions(record, basis), *_criteria(record, basis), *_rerun(record, basis)]
     sources = set(_sources(decisions))
     basis.not_done = [
         word
@@ -125,6 +126,15 @@ def _criteria(record: Record, basis: Basis) -> list[Decision]:
             basis.unread.append(_unread(criterion, result))
     basis.decided, basis.reused = dict(decided), dict(sorted(reused.items()))
     return list(report.decisions)
+
+
+def _rerun(record: Record, basis: Basis) -> list[Decision]:
+    kept = record.model(f"state/{RerunRecord.file_name}", RerunRecord)
+    if kept is None:
+        return []
+    # Whether it still stands for what lies there now, only a `check` says: nothing is run or measured for an audit.
+    basis.rerun = f"{kept.decision.word} at {kept.at}; {kept.isolation}"
+    return [kept.decision] if kept.told else []
 
 
 def _decided(result: CriterionResult, decision: Decision | None) -> str:

@@ -167,7 +167,7 @@ class _Walk:
         self.round = max(self.round, number)
         report = verify_report(self.record, step, rubric, manifest, self.report, self.found)
         if report is not None and rubric is not None:
-            answers_again(step, rubric, report, manifest, self.workspace, self.found)
+            answers_again(self.record, step, rubric, report, manifest, self.workspace, self.found)
         self.report = report or self.report
 
 
