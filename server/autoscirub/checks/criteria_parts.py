@@ -14,6 +14,7 @@ from autoscirub.checks.expressions import Expression, check_expr
 from autoscirub.checks.expressions.references import MISSING, look_up
 from autoscirub.checks.expressions.tree import path_of, spelling
 from autoscirub.checks.expressions.values import shorten, show
+from autoscirub.checks.rerun import RERUN_WORDS
 from autoscirub.errors import PathRefused, ResultsError
 from autoscirub.models import Answer, Decision, Evidence, strict_json
 
@@ -125,7 +126,8 @@ def _rerun(check: RubricRerun, answer: Decision | None, at: str) -> Part:
     ]
     counted = next((entry.note for entry in answer.evidence if entry.key == "values" and entry.note), "")
     if answer.answer is Answer.HOLDS:
-        return Part(decision, found=[f"rerun: {answer.word}; {counted}"])
+        # The plain word, wherever it ran: nothing is said here that the basis does not cover.
+        return Part(decision, found=[f"rerun: {RERUN_WORDS[answer.answer]}; {counted}"])
     if answer.answer is Answer.COULD_NOT_BE_TOLD:
         why = answer.open[0] if answer.open else answer.word
         return Part(
