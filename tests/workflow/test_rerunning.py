@@ -243,7 +243,9 @@ def test_a_trusted_command_that_changes_is_not_trusted_any_more(project: Path) -
     config = (project / "autoscirub.toml").read_text()
     (project / "autoscirub.toml").write_text(config.replace('"run.py"', '"other.py"'))
     (project / "other.py").write_text("open('ran', 'w')\n" + SCRIPT)
-    with pytest.raises(TamperedError, match=r"run\.command was"):  # it is one of the settings that a freeze locks
+    with pytest.raises(
+        TamperedError, match=r"run\.command was"
+    ):  # it is one of the settings that a freeze locks
         check(project)
     with pytest.raises(TrustError, match="not rerun: not trusted"):
         rerun(project)
@@ -287,9 +289,7 @@ def test_a_status_starts_nothing(project: Path, tmp_path: Path, monkeypatch: pyt
     config = project / "autoscirub.toml"
     other = tmp_path / "other"
     shutil.copytree(project, other, ignore=shutil.ignore_patterns(".autoscirub", ".prereg.lock"))
-    (other / "autoscirub.toml").write_text(
-        config.read_text().replace(json.dumps(sys.executable), '"python"')
-    )
+    (other / "autoscirub.toml").write_text(config.read_text().replace(json.dumps(sys.executable), '"python"'))
     freeze(other)
     check(other)
     status(other)
