@@ -115,7 +115,7 @@ def test_every_claim_stands_beside_the_check_that_makes_it() -> None:
     unread = Unread("C1", "There are enough readings.", Answer.HOLDS, [claim], ["fit.csv"])
     basis = Basis(round=1, criteria=2, decided={"code": 1, "nobody": 1}, unread=[unread])
     text = render_audit(audit_of(basis), stream())
-    assert "no judge and no person looked at, code alone decided: 1 of 2" in text
+    assert "no judge and no person looked at, code or a rerun alone decided: 1 of 2" in text
     assert "✓ C1: There are enough readings." in text
     assert '"n is at least 40"\n          is claimed by n40: results.n >= 40' in text
     assert "1 decided by code, 1 decided by nobody (could not be told)" in text

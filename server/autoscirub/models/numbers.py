@@ -37,6 +37,8 @@ class ReportNumber:
     """The line, or in a notebook the cell and its line."""
     crowded: bool = False
     """Ambiguous among so many values that finding it says nothing."""
+    alike: bool = False
+    """Ambiguous among sources that all have the same value, so that it is that value, whichever is meant."""
 
     @property
     def known(self) -> str:

@@ -120,7 +120,7 @@ def _unread(unread: Sequence[Unread], criteria: int, stream: TextIO) -> list[str
     if not unread:
         return []
     lines = [
-        f"  on this record no judge and no person looked at, code alone decided: {len(unread)} of {criteria}"
+        f"  on this record no judge and no person looked at, code or a rerun alone decided: {len(unread)} of {criteria}"
     ]
     # Those that hold come first: it is their words that nobody read.
     for entry in sorted(unread, key=lambda entry: entry.answer is not Answer.HOLDS)[:_UNREAD]:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["anchor_of", "basis_of"]
 
+_UNREAD = frozenset({DecidedBy.CODE.value, DecidedBy.RERUN.value})
+"""What decides without anyone reading the requirement's words."""
 _NO_ASKS = "none: this version asks no judge"
 
 
@@ -122,7 +124,7 @@ def _criteria(record: Record, basis: Basis) -> list[Decision]:
         if result.reused_from_round is not None:
             reused[result.reused_from_round] += 1
         criterion = criteria.get(result.criterion_id)
-        if criterion is not None and _decided(result, decision) == DecidedBy.CODE.value:
+        if criterion is not None and _decided(result, decision) in _UNREAD:
             basis.unread.append(_unread(criterion, result))
     basis.decided, basis.reused = dict(decided), dict(sorted(reused.items()))
     return list(report.decisions)

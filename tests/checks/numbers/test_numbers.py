@@ -155,6 +155,11 @@ def test_ambiguous_is_open_and_holds_except_under_strict(tmp_path: Path) -> None
     found = check_numbers(root)
     assert found.decision.answer is Answer.HOLDS
     assert found.decision.open == ['report.md:1 "5"  results.b = 5, results.c = 5; 2 sources would do']
+    # Both sources are 5, so that it is 5 whichever is meant. 4.2 could be two different values.
+    assert check_numbers(root, strict=True).decision.answer is Answer.HOLDS
+    (root / "report.md").write_text("It is 5, 4.19 and 4.2.", encoding="utf-8")
+    (root / "results.json").write_text('{"a": 4.19, "b": 5, "c": 5, "d": 4.21}', encoding="utf-8")
+    assert check_numbers(root).decision.answer is Answer.HOLDS
     assert check_numbers(root, strict=True).decision.answer is Answer.COULD_NOT_BE_TOLD
 
 

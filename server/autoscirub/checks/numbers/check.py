@@ -87,8 +87,8 @@ def check_numbers(
 
     Holds when every number is bound, matched, ambiguous or exempt, and at least one is bound or matched. Does not
     hold when a bound number is wrong and, under `strict`, when one is without source. What could not be read, no
-    number, a number without source, one that is lost in a crowd of sources and, under `strict`, an ambiguous one
-    could not be told. Raises CheckError for a project or argument that cannot be used.
+    number, a number without source, one that is lost in a crowd of sources and, under `strict`, one that could be
+    several different values could not be told. Raises CheckError for a project or argument that cannot be used.
     """
     root = Path(project_root(project))
     config = load_config(root).values
@@ -183,9 +183,10 @@ def _answer(
     reason: str = "",
     *,
     crowded: bool = False,
+    alike: bool = False,
 ) -> ReportNumber:
     pairs = tuple((source.key, source.value) for source in found)
-    return ReportNumber(number.line, number.text, cls, pairs, reason, number.place, crowded)
+    return ReportNumber(number.line, number.text, cls, pairs, reason, number.place, crowded, alike)
 
 
 def _found(number: Spotted, found: Match) -> ReportNumber:
@@ -193,7 +194,9 @@ def _found(number: Spotted, found: Match) -> ReportNumber:
         return _answer(number, NumberClass.MATCHED, found.sources)
     crowded = found.distinct > CROWD
     reason = f"{found.count:,} sources would do" + (": too many to tell" if crowded else "")
-    return _answer(number, NumberClass.AMBIGUOUS, found.sources, reason, crowded=crowded)
+    return _answer(
+        number, NumberClass.AMBIGUOUS, found.sources, reason, crowded=crowded, alike=found.distinct == 1
+    )
 
 
 def _bound(number: Spotted, key: str, results: SourceIndex, stated: SourceIndex) -> ReportNumber:
@@ -225,7 +228,7 @@ def _decide(
     ambiguous = [
         number for number in by_class[NumberClass.AMBIGUOUS] if any(c.isdigit() for c in number.text)
     ]
-    crowded = [number for number in ambiguous if strict or number.crowded]
+    crowded = [number for number in ambiguous if number.crowded or (strict and not number.alike)]
     grounded = by_class[NumberClass.BOUND] + by_class[NumberClass.MATCHED]
     if not grounded and not wrong and not unsettled:
         opened = [*opened, f"{report}: no number found that has one source"]
