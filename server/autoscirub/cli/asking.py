@@ -38,7 +38,7 @@ def ask(question: Question, problem: str | None) -> str:
     if not line:
         sys.stderr.write("\n")
         raise ConfigError(
-            f"broken off at the question for the {question.subject}; nothing was written. Say it with "
-            f"--{question.subject}, or take the best of what is found with --yes"
+            f"the question for --{question.subject} was broken off; nothing was written. Begin again, "
+            "say what it asks for with flags, or take the best of what is found with --yes"
         )
     return line.decode(sys.stdin.encoding or "utf-8", "surrogateescape")

@@ -64,6 +64,8 @@ class Question:
 
     subject: Subject
     candidates: tuple[Candidate, ...]
+    lead: str = ""
+    """What is said before it, once: which project this is, and how it was looked at."""
 
     @property
     def equal(self) -> list[Candidate]:

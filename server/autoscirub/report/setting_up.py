@@ -27,21 +27,23 @@ _WIDEST = 36
 
 def render_question(question: Question) -> str:
     """A question: what it is about, and what there is to choose from."""
-    lines = ["", _WHAT[question.subject]]
+    lines = [plain(question.lead)] if question.lead else []
+    lines += ["", _WHAT[question.subject]]
     width = min(_WIDEST, max((len(plain(one.shown)) for one in question.candidates), default=0))
     for number, one in enumerate(question.candidates, 1):
         lines.append(f"  {number}  {plain(one.shown):<{width}}  {plain(one.reason)}")
     if not question.candidates:
         lines.append("  nothing was found")
+    elif len(question.equal) > 1:
+        lines.append(f"  1 to {len(question.equal)} are equally good")
     return "\n".join(lines)
 
 
 def render_prompt(question: Question) -> str:
     """What may be answered, and in brackets what Enter alone means."""
-    count = len(question.candidates)
-    numbers = "" if not count else "1, " if count == 1 else f"1 to {count}, "
-    default = "" if count and question.best is None else " [1]" if count else " [none]"
-    return f"{numbers}{_OTHER[question.subject]}, or none{default}: "
+    number = "a number, " if question.candidates else ""
+    default = "" if len(question.equal) > 1 else " [1]" if question.candidates else " [none]"
+    return f"{number}{_OTHER[question.subject]}, or none{default}: "
 
 
 def render_initialised(laid: Initialised) -> str:

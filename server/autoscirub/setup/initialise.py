@@ -93,6 +93,7 @@ def _find(
     recorded = _is_recorded(opened)
     if len(said) < len(SUBJECTS) and not recorded:
         laid.found = find_setup(opened.root, skip={state})
+    lead = f"in {opened.root}: looked at the names of {laid.found.files:,} files; nothing is run"
     for subject in SUBJECTS:
         if subject in said:
             laid.taken[subject] = Taken(said[subject], "flag", f"--{subject}")
@@ -100,7 +101,8 @@ def _find(
             # What decides is locked by then, also that it is not set: setting it here would be a change of scope.
             laid.taken[subject] = Taken(None, "open", "there is a record already, so nothing was looked for")
         else:
-            question = Question(subject, tuple(laid.found.of(subject)[:_SHOWN]))
+            question = Question(subject, tuple(laid.found.of(subject)[:_SHOWN]), lead)
+            lead = ""
             laid.taken[subject] = choose(question, opened.root, ask=ask, yes=yes)
     results, command = laid.taken["results"].value, laid.taken["run"].value
     if command is not None and isinstance(results, str) and not re.search(r"[*?\[]", results):

@@ -82,12 +82,13 @@ def look(root: Path, skip: Collection[str] = ()) -> Look:
                 continue
             if kind == "file":
                 seen.files.append(path)
-            elif kind == "folder" and not (name.startswith(".") or name.lower() in _SKIPPED or path in skip):
-                if depth < MAX_DEPTH:
-                    waiting.append((path, depth + 1))
-                else:
-                    seen.cut = True
+            elif kind == "folder" and depth < MAX_DEPTH and not _is_skipped(name, path, skip):
+                waiting.append((path, depth + 1))
     return seen
+
+
+def _is_skipped(name: str, path: str, skip: Collection[str]) -> bool:
+    return name.startswith(".") or name.lower() in _SKIPPED or path in skip
 
 
 def _entries(folder: Path) -> list[tuple[str, str]]:

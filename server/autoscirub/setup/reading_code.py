@@ -86,6 +86,8 @@ def _paths(line: str, known: dict[str, str], here: str) -> list[str]:
             base = own
         elif name := _NAME_BEFORE.search(before):
             base = known.get(name[1] or name[2])
+        elif before.rstrip().endswith("/"):  # joined to what only running it could tell
+            base = None
         path = _inside(base, literal) if base is not None else None
         last = (match.end(), path) if path is not None else None
         if path:
