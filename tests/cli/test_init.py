@@ -72,7 +72,7 @@ def at_terminal(project: Path, *answers: bytes) -> Dialogue:
 def test_at_a_terminal_it_asks_about_each_of_the_three_and_enter_takes_the_best(project) -> None:
     told = at_terminal(project, b"2\n", b"\n", b"\n")
     assert told.status == 0, told.shown
-    assert f"in {project}: looked at the names of 4 files; nothing is run" in told.shown
+    assert f"in {project}: looked at 4 files; nothing is run" in told.shown
     assert "1 to 2 are equally good" in told.shown
     assert "the only JSON file that run.py writes" in told.shown
     assert "took  report: paper.tex" in told.shown

@@ -93,7 +93,7 @@ def _find(
     recorded = _is_recorded(opened)
     if len(said) < len(SUBJECTS) and not recorded:
         laid.found = find_setup(opened.root, skip={state})
-    lead = f"in {opened.root}: looked at the names of {laid.found.files:,} files; nothing is run"
+    lead = f"in {opened.root}: looked at {laid.found.files:,} files; nothing is run"
     for subject in SUBJECTS:
         if subject in said:
             laid.taken[subject] = Taken(said[subject], "flag", f"--{subject}")
