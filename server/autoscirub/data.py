@@ -68,14 +68,19 @@ def template(name: Literal["config", "prereg", "gitignore"]) -> str:
 
 
 def config_text(
-    *, report: str | None = None, results: str | None = None, command: Sequence[str] | None = None
+    *,
+    report: str | None = None,
+    results: str | None = None,
+    command: Sequence[str] | None = None,
+    inputs: Sequence[str] = (),
+    outputs: Sequence[str] = (),
 ) -> str:
     """A commented `autoscirub.toml` with what `init` found; what it did not find is left commented out.
 
-    `report` and `results` are paths relative to the project root; `command` is program and arguments.
+    `report`, `results`, `inputs` and `outputs` are paths relative to the project root; `command` is program and
+    arguments. `inputs` and `outputs` belong to a command, and are left out where there is none.
     """
     text = template("config")
-    quoted = ", ".join(_toml_string(part) for part in command or ())
     for line, value, example in (
         ('report = "{report}"', report and f"report = {_toml_string(report)}", '# report = "report.md"'),
         (
@@ -84,10 +89,28 @@ def config_text(
             '# results = "results.json"',
         ),
         ("[run] # {run}", command and "[run]", "# [run]"),
-        ('command = ["{command}"]', command and f"command = [{quoted}]", '# command = ["python", "run.py"]'),
+        (
+            'command = ["{command}"]',
+            command and f"command = {_toml_list(command)}",
+            '# command = ["python", "run.py"]',
+        ),
+        (
+            'inputs = ["{inputs}"]',
+            command and inputs and f"inputs = {_toml_list(inputs)}",
+            '# inputs = ["data/"]',
+        ),
+        (
+            'outputs = ["{outputs}"]',
+            command and outputs and f"outputs = {_toml_list(outputs)}",
+            '# outputs = ["results/"]',
+        ),
     ):
         text = text.replace(f"\n{line}\n", f"\n{value or example}\n")
     return text
+
+
+def _toml_list(values: Sequence[str]) -> str:
+    return f"[{', '.join(map(_toml_string, values))}]"
 
 
 def _toml_string(text: str) -> str:

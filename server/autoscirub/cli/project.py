@@ -12,7 +12,12 @@ from autoscirub.cli import output
 from autoscirub.cli.options import Json, Project, StateDir, app, example
 
 
-@app.command(epilog=example('autoscirub init --results results/results.json --run "python run.py"'))
+@app.command(
+    epilog=example(
+        "autoscirub init",
+        'autoscirub init --results results/results.json --run "python run.py"',
+    )
+)
 def init(
     project: Project = None,
     state_dir: StateDir = None,
@@ -26,23 +31,31 @@ def init(
         str | None,
         typer.Option(help="The command that makes the results, such as 'python run.py'. It is not run."),
     ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Ask nothing; take the best of what is found for each.")
+    ] = False,
 ) -> int:
-    """Lay down autoscirub.toml, a commented prereg.toml and the state directory. Overwrites nothing."""
+    """Find the report, the results and the run command, and lay down autoscirub.toml and a commented prereg.toml.
+
+    At a terminal it asks about each of the three. Overwrites nothing, and runs nothing.
+    """
+    from autoscirub.cli.asking import ask, at_terminal
+    from autoscirub.report import render_initialised
     from autoscirub.setup import initialise
 
-    laid = initialise(project, state_dir=state_dir, report=report, results=results, run=run)
+    laid = initialise(
+        project,
+        state_dir=state_dir,
+        report=report,
+        results=results,
+        run=run,
+        yes=yes,
+        ask=ask if at_terminal() and not (yes or as_json) else None,
+    )
     if as_json:
-        output.json_answer(
-            [],
-            ok=True,
-            project=laid.project,
-            made=laid.made,
-            kept=laid.kept,
-            commit=laid.commit,
-            next=laid.next,
-        )
+        output.json_answer([], ok=True, **laid.facts())
     else:
-        output.text(laid.text())
+        output.text(render_initialised(laid))
     return 0
 
 

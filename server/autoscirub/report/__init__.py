@@ -1,6 +1,7 @@
 """Showing conclusions, from Decisions and models alone."""
 
 from autoscirub.report.criteria import render_criterion, render_ending, render_report
+from autoscirub.report.setting_up import render_initialised, render_prompt, render_question
 from autoscirub.report.terminal import (
     plain,
     render_decision,
@@ -19,8 +20,11 @@ __all__ = [
     "render_decision",
     "render_ending",
     "render_evaluation",
+    "render_initialised",
     "render_list",
     "render_numbers",
+    "render_prompt",
+    "render_question",
     "render_report",
     "render_rerun",
     "render_status",

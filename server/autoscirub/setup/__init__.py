@@ -1,6 +1,8 @@
 """Setting a project up, and saying what may run in it."""
 
-from autoscirub.setup.initialise import Initialised, initialise
+from autoscirub.models.found import Initialised
+from autoscirub.setup.finding import find_setup
+from autoscirub.setup.initialise import initialise
 from autoscirub.setup.trusting import look_at_trust, record_trust
 
-__all__ = ["Initialised", "initialise", "look_at_trust", "record_trust"]
+__all__ = ["Initialised", "find_setup", "initialise", "look_at_trust", "record_trust"]

@@ -1,40 +1,32 @@
-"""`init`: lay down the configuration, predictions to fill in, and the state directory. Overwrites nothing."""
+"""`init`: find report, results and run command, and lay down configuration and predictions. Overwrites nothing."""
 
 from __future__ import annotations
 
 import os
-import shlex
-from dataclasses import dataclass, field
+import re
+import stat
 from typing import TYPE_CHECKING
 
+from autoscirub.checks import LOCK_NAME, find_report, find_results, result_places
 from autoscirub.data import config_text, template
 from autoscirub.errors import ConfigError
+from autoscirub.models import RunManifest
+from autoscirub.models.found import SUBJECTS, Initialised, Question, Taken
+from autoscirub.setup.choosing import choose, command_of, path_of
+from autoscirub.setup.finding import find_setup
 from autoscirub.store import load_config, open_project, write_atomic
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from autoscirub.models.found import Subject, Value
+    from autoscirub.setup.choosing import Ask
     from autoscirub.store import Project
 
-__all__ = ["Initialised", "initialise"]
+__all__ = ["initialise"]
 
-
-@dataclass
-class Initialised:
-    """What was laid down, what was there already, and what belongs into git."""
-
-    project: str
-    made: list[str] = field(default_factory=list)
-    kept: list[str] = field(default_factory=list)
-    commit: list[str] = field(default_factory=list)
-    next: str = "fill in prereg.toml, then: autoscirub freeze --dry-run"
-
-    def text(self) -> str:
-        """For people."""
-        lines = [f"in    {self.project}", *(f"made  {name}" for name in self.made)]
-        lines += [f"kept  {name} (it was there; unchanged)" for name in self.kept]
-        lines += [f"git   commit these: {', '.join(self.commit)}", f"next  {self.next}"]
-        return "\n".join(lines)
+_SHOWN = 9
+"""Candidates that a question offers by number."""
 
 
 def initialise(
@@ -44,49 +36,125 @@ def initialise(
     report: str | None = None,
     results: str | None = None,
     run: str | None = None,
+    yes: bool = False,
+    ask: Ask | None = None,
 ) -> Initialised:
     """Lay down `autoscirub.toml`, `prereg.toml` and the state directory with its .gitignore.
 
-    Raises ConfigError for a path that leaves the project, a run command that is none, or settings that
-    an existing configuration says otherwise.
+    What `report`, `results` and `run` do not say is looked for, and `ask` is asked about each; without it the plain
+    finds are taken, and with `yes` the best. Nothing is run, and nothing is written before all is answered. Where
+    there is a configuration already, nothing is looked for.
+
+    Raises ConfigError for a path that leaves the project, a run command that is none, or settings that an existing
+    configuration says otherwise; and what `ask` raises.
     """
-    for option, value in (("--report", report), ("--results", results)):
-        if value is not None:
-            _inside(option, value)
-    command = _command(run) if run is not None else None
     opened = open_project(project, state_dir)
+    said: dict[Subject, Value] = {}
+    if report is not None:
+        said["report"] = path_of("--report", report, opened.root)
+    if results is not None:
+        said["results"] = path_of("--results", results, opened.root)
+    if run is not None:
+        said["run"] = command_of("--run", run)
     laid = Initialised(str(opened.root))
-    _configure(opened, laid, report, results, command)
+    shown = os.path.relpath(opened.state.root, opened.root)
+    if opened.location.config.source is not None:
+        _keep(opened, laid, said)
+    else:
+        _find(opened, laid, said, shown, yes=yes, ask=ask)
+        _lay(opened.root / "autoscirub.toml", _config(laid), "autoscirub.toml", laid)
     _lay(opened.root / "prereg.toml", template("prereg"), "prereg.toml", laid)
     with opened.state.writing():
-        shown = os.path.relpath(opened.state.root, opened.root)
         _lay(opened.state.root / ".gitignore", template("gitignore"), f"{shown}/.gitignore", laid)
-    load_config(opened.root)
+    _look_ahead(opened, laid)
     laid.commit = ["autoscirub.toml", "prereg.toml", ".prereg.lock (once frozen)", f"{shown}/"]
     return laid
 
 
-def _configure(
-    opened: Project, laid: Initialised, report: str | None, results: str | None, command: list[str] | None
-) -> None:
-    source = opened.location.config.source
-    if source is None:
-        _lay(
-            opened.root / "autoscirub.toml",
-            config_text(report=report, results=results, command=command),
-            "autoscirub.toml",
-            laid,
-        )
-        return
-    there = opened.config
-    asked = {"report": (report, there.report), "results": (results, there.results)}
-    asked["run.command"] = (command, list(there.run.command) if there.run else None)  # type: ignore[assignment]
-    for key, (wanted, has) in asked.items():
-        if wanted is not None and wanted != has:
+def _keep(opened: Project, laid: Initialised, said: dict[Subject, Value]) -> None:
+    source, there = opened.location.config.source, opened.config
+    command = tuple(there.run.command) if there.run else None
+    has: dict[Subject, Value | None] = {"report": there.report, "results": there.results, "run": command}
+    for subject, value in has.items():
+        wanted = said.get(subject)
+        if wanted is not None and wanted != value:
+            key = "run.command" if subject == "run" else subject
+            shown, asked = (list(part) if isinstance(part, tuple) else part for part in (value, wanted))
             raise ConfigError(
-                f"{source}: says {key} = {has!r}, not {wanted!r}; change it there, init overwrites nothing"
+                f"{source}: says {key} = {shown!r}, not {asked!r}; change it there, init overwrites nothing"
             )
-    laid.kept.append(source)
+        laid.taken[subject] = Taken(value, "config", f"{source} has it" if value else f"{source} names none")
+    laid.kept.append(str(source))
+
+
+def _find(
+    opened: Project, laid: Initialised, said: dict[Subject, Value], state: str, *, yes: bool, ask: Ask | None
+) -> None:
+    recorded = _is_recorded(opened)
+    if len(said) < len(SUBJECTS) and not recorded:
+        laid.found = find_setup(opened.root, skip={state})
+    lead = f"in {opened.root}: looked at {laid.found.files:,} files; nothing is run"
+    for subject in SUBJECTS:
+        if subject in said:
+            laid.taken[subject] = Taken(said[subject], "flag", f"--{subject}")
+        elif recorded:
+            # What decides is locked by then, also that it is not set: setting it here would be a change of scope.
+            laid.taken[subject] = Taken(None, "open", "there is a record already, so nothing was looked for")
+        else:
+            question = Question(subject, tuple(laid.found.of(subject)[:_SHOWN]), lead)
+            lead = ""
+            laid.taken[subject] = choose(question, opened.root, ask=ask, yes=yes)
+    results, command = laid.taken["results"].value, laid.taken["run"].value
+    if command is not None and isinstance(results, str) and not re.search(r"[*?\[]", results):
+        laid.outputs = [results]  # a name with these characters would be read as a pattern
+    known = next((one for one in laid.found.run if one.value == command), None)
+    if known is not None:
+        laid.inputs = [path for path in known.inputs if path != results and not re.search(r"[*?\[]", path)]
+
+
+def _config(laid: Initialised) -> str:
+    report, results, command = (laid.taken[subject].value for subject in SUBJECTS)
+    return config_text(
+        report=str(report) if report else None,
+        results=str(results) if results else None,
+        command=list(command) if isinstance(command, tuple) else None,
+        inputs=laid.inputs,
+        outputs=laid.outputs,
+    )
+
+
+def _is_recorded(opened: Project) -> bool:
+    return os.path.lexists(opened.root / LOCK_NAME) or os.path.lexists(
+        opened.state.root / RunManifest.file_name
+    )
+
+
+def _look_ahead(opened: Project, laid: Initialised) -> None:
+    """What comes next, and what is worth knowing before a freeze."""
+    config = load_config(opened.root).values
+    recorded = _is_recorded(opened)
+    there = [path for path in result_places(config.results) if _has_content(opened.root / path)]
+    if there and not recorded:
+        laid.notes.append(
+            f"{' and '.join(there)} {'is' if len(there) == 1 else 'are'} there already: predictions frozen now "
+            "would be recorded as frozen after results existed"
+        )
+    if laid.found.cut:
+        laid.notes.append(f"there are more files than are looked at; {laid.found.files:,} were")
+    try:
+        report, results = find_report(opened.root, config.report), find_results(opened.root, config.results)
+    except ConfigError:
+        return  # two of them, and it was said above that a person must say which
+    if report and _has_content(opened.root / report) and results in there:
+        laid.next = "autoscirub check"
+
+
+def _has_content(path: Path) -> bool:
+    try:
+        status = path.lstat()
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_size > 0
 
 
 def _lay(path: Path, text: str, shown: str, laid: Initialised) -> None:
@@ -95,20 +163,3 @@ def _lay(path: Path, text: str, shown: str, laid: Initialised) -> None:
         return
     write_atomic(path, text.encode("utf-8"))
     laid.made.append(shown)
-
-
-def _inside(option: str, value: str) -> None:
-    from autoscirub.checks import path_faults
-
-    if fault := path_faults(value):
-        raise ConfigError(f"{option} {value!r}: name a file inside the project; {fault}")
-
-
-def _command(run: str) -> list[str]:
-    try:
-        command = shlex.split(run)
-    except ValueError as error:
-        raise ConfigError(f"--run {run!r}: {error}") from None
-    if not command:
-        raise ConfigError("--run is empty; name a program and its arguments, such as 'python run.py'")
-    return command
