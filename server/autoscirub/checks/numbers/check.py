@@ -13,6 +13,7 @@ from autoscirub.checks.artifacts.files import project_root
 from autoscirub.checks.artifacts.paths import path_faults, shown
 from autoscirub.checks.numbers.bindings import apply_bindings
 from autoscirub.checks.numbers.gather import Gathered, gather_sources
+from autoscirub.checks.numbers.labels import mark_labels
 from autoscirub.checks.numbers.match import CROWD, Match, agrees, match, nearest_by_words
 from autoscirub.checks.numbers.sources import Source, SourceIndex
 from autoscirub.checks.numbers.spot import Format, Spots, Spotted, read_prose, spot
@@ -136,6 +137,7 @@ def check_numbers(
         return _untold(name, [str(error).replace(f"{root}/", "")])
     opened = list(gathered.problems)
     opened += [f"{name}:{line} the marker ={shown(key)} has no number before it" for line, key in spots.loose]
+    mark_labels(spots, gathered.labels)
     opened += apply_bindings(spots, bindings or {})
     numbers = classify(spots, gathered.sources, exempt or ())
     asked = strict_json([strict, sorted((bindings or {}).items()), list(exempt or ()), list(sources or ())])
