@@ -30,8 +30,8 @@ _HARD: tuple[tuple[str, str], ...] = (
     ("date", r"(?<![0-9./])[0-3]?[0-9]([./])[0-3]?[0-9]\1[12][0-9]{3}(?![0-9])"),
     ("time", r"(?<![0-9:.])[0-2]?[0-9]:[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?)?(?![0-9:])"),
     ("version", r"\b[vV][0-9]+(?:\.[0-9]+)+(?:[-+.]?[a-z]+[0-9]*)?"),
-    ("version", r"\b(?:[Vv]ersion|[Rr]elease|Python|CUDA|Ubuntu|NumPy|SciPy|PyTorch|TensorFlow|Java|Julia)"
-                r"\s?v?[0-9]+(?:\.[0-9]+)*"),
+    ("version", r"\b(?:[Vv]ersion|[Rr]elease|Python|CUDA|Ubuntu|NumPy|SciPy|PyTorch|TensorFlow|Java|Julia"
+                r"|Apache|[AL]?GPL|MPL|CC[ -]BY(?:-[A-Z]{2}){0,2})\s?v?[0-9]+(?:\.[0-9]+)*"),
     ("version", r"(?<![0-9.,])(?![0-9]{1,3}(?:\.[0-9]{3})+(?![0-9.]))[0-9]{1,4}(?:\.[0-9]{1,5}){2,5}"
                 r"(?:[-+]?[a-z]+[0-9]*)?(?![0-9])"),
     ("reference", rf"\b(?:Sections|Secs\.|Figures|Figs\.|Tables|Equations|Eqs\.|Chapters|Appendices|Steps|Refs\."
