@@ -12,6 +12,7 @@ from autoscirub.checks.artifacts.files import project_root
 from autoscirub.checks.artifacts.paths import path_faults, shown
 from autoscirub.checks.numbers.bindings import apply_bindings
 from autoscirub.checks.numbers.gather import gather_sources
+from autoscirub.checks.numbers.labels import mark_labels
 from autoscirub.checks.numbers.match import CROWD, Match, agrees, match, nearest_by_words
 from autoscirub.checks.numbers.sources import Source, SourceIndex
 from autoscirub.checks.numbers.spot import Format, Spots, Spotted, read_prose, spot
@@ -121,6 +122,7 @@ def decide_numbers(
         return _untold(name, [str(error).replace(f"{root}/", "")])
     opened = list(gathered.problems)
     opened += [f"{name}:{line} the marker ={shown(key)} has no number before it" for line, key in spots.loose]
+    mark_labels(spots, gathered.labels)
     opened += apply_bindings(spots, asked.bindings)
     numbers = classify(spots, gathered.sources, asked.exempt)
     how = strict_json([asked.strict, sorted(asked.bindings.items()), asked.exempt, asked.sources])

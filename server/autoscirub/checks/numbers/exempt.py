@@ -11,7 +11,11 @@ from autoscirub.checks.numbers.prose import Region
 
 __all__ = ["exempt_regions", "is_year", "part_of_a_name"]
 
-_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec)[a-z]{0,6}\.?"
+_MONTH = (
+    r"(?:Jan(?:uar[yi]?)?|Feb(?:ruar[yi]?)?|Mar(?:ch)?|Apr(?:il)?|May|Jun[ei]?|Jul[yi]?|Aug(?:ust)?|Sept?(?:ember|embre)?"
+    r"|O[ck]t(?:ober|obre)?|Nov(?:ember|embre)?|De[cz](?:ember|embre)?)\b\.?"
+)
+"""Whole names only: a loss must not hide as a date in "Decreased 12"."""
 _COUNT = r"(?:[A-Z]\.?)?[0-9]{1,4}(?:\.[0-9]{1,3}){0,4}[a-z]?"
 _AND = r"\s?(?:,|,?\s?and|&|to|[-–])\s?"
 
@@ -26,8 +30,8 @@ _HARD: tuple[tuple[str, str], ...] = (
     ("date", r"(?<![0-9./])[0-3]?[0-9]([./])[0-3]?[0-9]\1[12][0-9]{3}(?![0-9])"),
     ("time", r"(?<![0-9:.])[0-2]?[0-9]:[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,9})?)?(?![0-9:])"),
     ("version", r"\b[vV][0-9]+(?:\.[0-9]+)+(?:[-+.]?[a-z]+[0-9]*)?"),
-    ("version", r"\b(?:[Vv]ersion|[Rr]elease|Python|CUDA|Ubuntu|NumPy|SciPy|PyTorch|TensorFlow|Java|Julia)"
-                r"\s?v?[0-9]+(?:\.[0-9]+)*"),
+    ("version", r"\b(?:[Vv]ersion|[Rr]elease|Python|CUDA|Ubuntu|NumPy|SciPy|PyTorch|TensorFlow|Java|Julia"
+                r"|Apache|[AL]?GPL|MPL|CC[ -]BY(?:-[A-Z]{2}){0,2})\s?v?[0-9]+(?:\.[0-9]+)*"),
     ("version", r"(?<![0-9.,])(?![0-9]{1,3}(?:\.[0-9]{3})+(?![0-9.]))[0-9]{1,4}(?:\.[0-9]{1,5}){2,5}"
                 r"(?:[-+]?[a-z]+[0-9]*)?(?![0-9])"),
     ("reference", rf"\b(?:Sections|Secs\.|Figures|Figs\.|Tables|Equations|Eqs\.|Chapters|Appendices|Steps|Refs\."
@@ -46,14 +50,21 @@ _LINE_STARTS = (
     ("list marker", re.compile(r"^[ \t>]*(?:[-*+]\s)?\(?([0-9]{1,3})[.)](?=\s)", re.MULTILINE)),
 )
 _SOFT: tuple[tuple[str, str], ...] = (
-    ("confidence level", r"\b[0-9]{2}(?:\.[0-9])?\s?-?%\s?(?:CI|HDI|(?:confidence|credible|prediction)\s(?:interval"
-                         r"|level|band|limit)s?)\b"),
+    ("confidence level", r"\b[0-9]{2}(?:\.[0-9])?\s?-?%\s?(?:CI|HDI|intervals?|(?:bootstrap\s)?(?:confidence|credible"
+                         r"|prediction)\s(?:interval|level|band|limit)s?)\b"),
+    ("confidence level", r"\b(?:CI|HDI|IC)\s?[0-9]{2}(?:[.,][0-9])?\s?%"),
+    # Only in the idiom: in 4.2 TWh ± 1.96 it is a spread, and z > 1.96 speaks of a result.
+    ("critical value", r"(?:\b(?:within|inside|outside|beyond|dentro)\s±\s?|\|z\|\s?[<>≤≥]\s?)"
+                       r"(?:1[.,]64(?:5)?|1[.,]96|2[.,]58|2[.,]576)(?![0-9]|[.,][0-9])"),
+    ("date", rf"\b{_MONTH}\s(?:1[5-9]|2[01])[0-9]{{2}}(?![0-9]|[.,][0-9])"),
     ("ordinal", r"\b[0-9]+(?:st|nd|rd|th)\b"),
 )  # fmt: skip
 
 _NAMES = [(name, re.compile(pattern)) for name, pattern in _HARD]
 _SOFT_NAMES = [(name, re.compile(pattern)) for name, pattern in _SOFT]
 
+_SEASON = re.compile(r"\b(?:1[5-9]|2[01])([0-9]{2})[/–-]([0-9]{2})\b(?![./–-]?[0-9])")
+"""A season or a business year, when the second year follows the first: 2015/16."""
 _REFERENCES = re.compile(
     r"^#{1,6}\s+(?:[0-9.]+\s+)?(?:References|Bibliography|Literature|Works cited)\s*$", re.M | re.I
 )
@@ -69,6 +80,9 @@ def exempt_regions(text: str) -> tuple[list[Region], list[Region]]:
     for name, pattern in _LINE_STARTS:
         hard += [Region(m.start(1), m.end(1), name) for m in pattern.finditer(text)]
     soft = [Region(m.start(), m.end(), name) for name, pattern in _SOFT_NAMES for m in pattern.finditer(text)]
+    for match in _SEASON.finditer(text):
+        if (int(match[2]) - int(match[1])) % 100 == 1:
+            soft.append(Region(match.start(), match.end(), "year"))
     for match in _REFERENCES.finditer(text):
         following = _NEXT_HEADING.search(text, match.end())
         soft.append(Region(match.end(), following.start() if following else len(text), "list of references"))
@@ -79,7 +93,8 @@ def _start(region: Region) -> int:
     return region.start
 
 
-_NAME_END = re.compile(r"(?:[A-Za-z\u00aa-\u1fff_]|[A-Za-z]-|[\^_]\{?[-+−]?)\Z")
+_NAME_END = re.compile(r"(?:(?!\W)[A-Za-z\u00aa-\u1fff_]|[A-Za-z][-@]|[\^_]\{?[-+−]?)\Z")
+"""Letters, and not the signs among them: in 12.3 ±0.4 and ×2.5 there is no name."""
 _UNIT_OF_COUNT = re.compile(r"\s?(?:[a-z]{2,30})")
 _SMALL = (
     "a about after all also although an and are as at be been before began begins but by came come "
@@ -95,7 +110,7 @@ _COMPARED = re.compile(r"[=<>≤≥≈~:]\s*$")
 
 
 def part_of_a_name(text: str, start: int, end: int, *, decimal: bool) -> bool:
-    """Whether the number at `start` belongs to a name, as in Bus12, COVID-19, H2O, m^2, 3D or 3fa9."""
+    """Whether the number at `start` belongs to a name, as in Bus12, COVID-19, hit@5, H2O, m^2, 3D or 3fa9."""
     before = text[max(0, start - 3) : start]
     if (match := _NAME_END.search(before)) and not (match[0][-1] == "-" and decimal):
         return True

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from autoscirub.checks.artifacts.paths import path_faults
+from autoscirub.checks.numbers.labels import csv_labels, json_labels
 from autoscirub.checks.numbers.sources import MAX_VALUES, csv_values, prediction_values, source_values
 from autoscirub.checks.predictions import PREDICTIONS_NAME
 from autoscirub.checks.results import find_results, load_results
@@ -29,11 +30,13 @@ _FILES = (".csv", ".tsv", ".json")
 
 @dataclass
 class Gathered:
-    """The values, the files that they were read from, and what could not be read, in words."""
+    """The values and names, the files that they were read from, and what could not be read, in words."""
 
     sources: list[Source] = field(default_factory=list, repr=False)
     files: list[Evidence] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    labels: set[str] = field(default_factory=set, repr=False)
+    """Names in the results that hold a number."""
 
 
 def source_fault(name: str) -> str | None:
@@ -85,6 +88,7 @@ def _gather(gathered: Gathered, root: Path, config: ProjectConfig, name: str, *,
         _take(gathered, (v for v in values if name == "results" or _under(v.key, name)))
         if name != "results" and len(gathered.sources) == before:
             raise CheckError(f"{results.path}: no number under {name}")
+        gathered.labels.update(json_labels(results.values))
         evidence = Evidence(path=results.path, sha256=results.sha256, size=results.size)
         if evidence not in gathered.files:
             gathered.files.append(evidence)
@@ -93,8 +97,10 @@ def _gather(gathered: Gathered, root: Path, config: ProjectConfig, name: str, *,
         if name.endswith(".json"):
             loaded = load_results(root, name, limit=config.limits.results_bytes)
             _take(gathered, source_values(loaded.values, name))
+            gathered.labels.update(json_labels(loaded.values))
         else:
             _take(gathered, csv_values(data, name))
+            gathered.labels.update(csv_labels(data, name))
         gathered.files.append(Evidence(path=name, sha256=sha256_bytes(data), size=len(data)))
 
 
