@@ -14,6 +14,7 @@ from autoscirub.models.config import (
     JudgeConfig,
     LimitsConfig,
     ProjectConfig,
+    RerunConfig,
     RoundsConfig,
     RunConfig,
 )
@@ -38,6 +39,15 @@ from autoscirub.models.verification import CheckResult, Digests, JudgeVerdict, O
 if TYPE_CHECKING:
     from autoscirub.models.faults import describe_faults, owner
     from autoscirub.models.layout import Layout, LayoutEntry
+    from autoscirub.models.policy import (
+        POLICY_RULES,
+        Policy,
+        PolicyJudge,
+        PolicyRerun,
+        PolicyRule,
+        against_policy,
+        under_policy,
+    )
     from autoscirub.models.report import CriterionResult, CriterionStatus, ReportSummary, VerificationReport
     from autoscirub.models.rounds import (
         Change,
@@ -64,6 +74,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "POLICY_RULES",
     "SCHEMA_VERSION",
     "SIGNS",
     "Answer",
@@ -102,6 +113,10 @@ __all__ = [
     "Loop",
     "LoopEnding",
     "Outcome",
+    "Policy",
+    "PolicyJudge",
+    "PolicyRerun",
+    "PolicyRule",
     "PredictionsLock",
     "Prereg",
     "PreregLock",
@@ -109,6 +124,7 @@ __all__ = [
     "ProjectConfig",
     "Provenance",
     "ReportSummary",
+    "RerunConfig",
     "RevisionPlan",
     "RevisionTarget",
     "RoundsConfig",
@@ -128,16 +144,30 @@ __all__ = [
     "Unfreeze",
     "Verification",
     "VerificationReport",
+    "against_policy",
     "describe_faults",
     "now",
     "owner",
     "strict_json",
+    "under_policy",
     "weakest",
 ]
 
 _LATER = {
     **dict.fromkeys(("describe_faults", "owner"), "faults"),
     **dict.fromkeys(("Layout", "LayoutEntry"), "layout"),
+    **dict.fromkeys(
+        (
+            "POLICY_RULES",
+            "Policy",
+            "PolicyJudge",
+            "PolicyRerun",
+            "PolicyRule",
+            "against_policy",
+            "under_policy",
+        ),
+        "policy",
+    ),
     **dict.fromkeys(("CriterionResult", "CriterionStatus", "ReportSummary", "VerificationReport"), "report"),
     **dict.fromkeys(
         ("Change", "ChangeSummary", "Event", "Infeasible", "RevisionPlan", "RevisionTarget"), "rounds"

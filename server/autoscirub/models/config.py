@@ -8,7 +8,15 @@ from pydantic import Field
 
 from autoscirub.models.base import Closed
 
-__all__ = ["AuditConfig", "JudgeConfig", "LimitsConfig", "ProjectConfig", "RoundsConfig", "RunConfig"]
+__all__ = [
+    "AuditConfig",
+    "JudgeConfig",
+    "LimitsConfig",
+    "ProjectConfig",
+    "RerunConfig",
+    "RoundsConfig",
+    "RunConfig",
+]
 
 _Positive = Annotated[float, Field(gt=0)]
 
@@ -39,6 +47,12 @@ class RunConfig(Closed):
     network: bool = Field(default=False, description="whether the command may use the network")
 
 
+class RerunConfig(Closed):
+    """`[rerun]`: what is asked of a rerun. Part of what a freeze locks."""
+
+    required: bool = Field(default=False, description="whether what is decided needs a rerun")
+
+
 class RoundsConfig(Closed):
     """`[rounds]`: when the loop of verifying and revising ends for want of budget."""
 
@@ -61,6 +75,12 @@ class JudgeConfig(Closed):
     model: str | None = None
     repeats: int = Field(default=1, ge=1, le=99, description="members of the panel")
     agree: int = Field(default=1, ge=1, le=99, description="alike answers that make the panel's answer")
+    money_round: _Positive | None = Field(
+        default=None, description="US dollars a round may cost; null: no limit of the project's own"
+    )
+    money_day: _Positive | None = Field(
+        default=None, description="US dollars a day may cost; null: no limit of the project's own"
+    )
 
 
 class AuditConfig(Closed):
@@ -85,6 +105,7 @@ class ProjectConfig(Closed):
     results: str | None = None
     rubric: str | None = Field(default=None, description="the rubric that people write; default: rubric.toml")
     run: RunConfig | None = None
+    rerun: RerunConfig = Field(default_factory=RerunConfig)
     rounds: RoundsConfig = Field(default_factory=RoundsConfig)
     judge: JudgeConfig = Field(default_factory=JudgeConfig)
     audit: AuditConfig = Field(default_factory=AuditConfig)
@@ -102,5 +123,6 @@ class ProjectConfig(Closed):
             "results": self.results,
             "rubric": self.rubric,
             **self._deciding_run(),
+            "rerun.required": self.rerun.required,
             **{f"judge.{key}": value for key, value in self.judge.model_dump(mode="json").items()},
         }
