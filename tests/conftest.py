@@ -34,11 +34,15 @@ expr = "abs(results.slope - 0.5) < 0.1"
 
 @pytest.fixture(autouse=True)
 def _private_machine(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test sees or leaves anything in the user's own data directory, configuration or environment."""
+    """No test sees or leaves anything in the user's own data directory, configuration or environment.
+
+    Nor a policy of this machine's: without this, a lab's own would decide what the tests may configure.
+    """
     for name in list(os.environ):
         if name.startswith(("AUTOSCIRUB_", "GIT_")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("AUTOSCIRUB_DATA_DIR", str(tmp_path_factory.mktemp("user-data")))
+    monkeypatch.setenv("XDG_CONFIG_DIRS", str(tmp_path_factory.mktemp("system-configuration")))
 
 
 @pytest.fixture(scope="session")

@@ -35,10 +35,12 @@ from autoscirub.checks.outcome import OUTCOME_ANSWERS
 from autoscirub.cli.app import app
 from autoscirub.errors import ExpressionRefused
 from autoscirub.models import (
+    POLICY_RULES,
     SIGNS,
     Criterion,
     CriterionStatus,
     LoopEnding,
+    Policy,
     Priority,
     ProjectConfig,
     RubricCheck,
@@ -201,6 +203,18 @@ def test_the_configuration_page_has_every_key_with_its_default() -> None:
 def test_the_configuration_page_names_every_setting_that_decides() -> None:
     section = text_of(DOCS / "configuration.md").split("## Settings that decide\n")[1].split("\n## ")[0]
     assert set(code(section)) - {"freeze"} == set(ProjectConfig().deciding())
+
+
+def test_the_configuration_page_has_the_policy_s_rules_in_their_order_and_shows_every_key() -> None:
+    rows = table("configuration.md", "A policy")
+    assert [code(row[0])[0] for row in rows] == [rule.key for rule in POLICY_RULES]
+    for rule, row in zip(POLICY_RULES, rows, strict=True):
+        assert rule.own in code(row[1])
+        assert ("asked where a judge is used" in row[1]) is rule.judged
+    policy = tomllib.loads(blocks("configuration.md", "toml")[1])
+    assert {f"{top}.{key}" for top, keys in policy.items() for key in keys} == {
+        rule.key for rule in POLICY_RULES
+    }
 
 
 def test_every_variable_of_ours_is_on_the_configuration_page_and_no_page_names_another() -> None:
@@ -426,8 +440,9 @@ def test_the_groups_of_the_audit_are_the_code_s_with_their_questions() -> None:
 
 
 def test_the_configuration_that_a_page_shows_is_one() -> None:
-    for block in blocks("configuration.md", "toml"):
-        ProjectConfig.model_validate(tomllib.loads(block))
+    shown = blocks("configuration.md", "toml")
+    for block, model in zip(shown, (ProjectConfig, Policy), strict=True):
+        model.model_validate(tomllib.loads(block))
 
 
 # Python

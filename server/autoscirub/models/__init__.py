@@ -15,6 +15,7 @@ from autoscirub.models.config import (
     LimitsConfig,
     NumbersConfig,
     ProjectConfig,
+    RerunConfig,
     RoundsConfig,
     RunConfig,
 )
@@ -40,6 +41,15 @@ if TYPE_CHECKING:
     from autoscirub.models.faults import describe_faults, owner
     from autoscirub.models.layout import Layout, LayoutEntry
     from autoscirub.models.numbers import NumberClass, ReportNumber
+    from autoscirub.models.policy import (
+        POLICY_RULES,
+        Policy,
+        PolicyJudge,
+        PolicyRerun,
+        PolicyRule,
+        against_policy,
+        under_policy,
+    )
     from autoscirub.models.report import CriterionResult, CriterionStatus, ReportSummary, VerificationReport
     from autoscirub.models.rerun import RerunBasis, RerunRecord
     from autoscirub.models.rounds import (
@@ -67,6 +77,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "POLICY_RULES",
     "SCHEMA_VERSION",
     "SIGNS",
     "Answer",
@@ -107,6 +118,10 @@ __all__ = [
     "NumberClass",
     "NumbersConfig",
     "Outcome",
+    "Policy",
+    "PolicyJudge",
+    "PolicyRerun",
+    "PolicyRule",
     "PredictionsLock",
     "Prereg",
     "PreregLock",
@@ -116,6 +131,7 @@ __all__ = [
     "ReportNumber",
     "ReportSummary",
     "RerunBasis",
+    "RerunConfig",
     "RerunRecord",
     "RevisionPlan",
     "RevisionTarget",
@@ -136,16 +152,30 @@ __all__ = [
     "Unfreeze",
     "Verification",
     "VerificationReport",
+    "against_policy",
     "describe_faults",
     "now",
     "owner",
     "strict_json",
+    "under_policy",
     "weakest",
 ]
 
 _LATER = {
     **dict.fromkeys(("describe_faults", "owner"), "faults"),
     **dict.fromkeys(("Layout", "LayoutEntry"), "layout"),
+    **dict.fromkeys(
+        (
+            "POLICY_RULES",
+            "Policy",
+            "PolicyJudge",
+            "PolicyRerun",
+            "PolicyRule",
+            "against_policy",
+            "under_policy",
+        ),
+        "policy",
+    ),
     **dict.fromkeys(("CriterionResult", "CriterionStatus", "ReportSummary", "VerificationReport"), "report"),
     **dict.fromkeys(("NumberClass", "ReportNumber"), "numbers"),
     **dict.fromkeys(("RerunBasis", "RerunRecord"), "rerun"),

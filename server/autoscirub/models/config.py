@@ -14,6 +14,7 @@ __all__ = [
     "LimitsConfig",
     "NumbersConfig",
     "ProjectConfig",
+    "RerunConfig",
     "RoundsConfig",
     "RunConfig",
 ]
@@ -67,6 +68,12 @@ class NumbersConfig(Closed):
     )
 
 
+class RerunConfig(Closed):
+    """`[rerun]`: what is asked of a rerun. Part of what a freeze locks."""
+
+    required: bool = Field(default=False, description="whether what is decided needs a rerun")
+
+
 class RoundsConfig(Closed):
     """`[rounds]`: when the loop of verifying and revising ends for want of budget."""
 
@@ -89,6 +96,12 @@ class JudgeConfig(Closed):
     model: str | None = None
     repeats: int = Field(default=1, ge=1, le=99, description="members of the panel")
     agree: int = Field(default=1, ge=1, le=99, description="alike answers that make the panel's answer")
+    money_round: _Positive | None = Field(
+        default=None, description="US dollars a round may cost; null: no limit of the project's own"
+    )
+    money_day: _Positive | None = Field(
+        default=None, description="US dollars a day may cost; null: no limit of the project's own"
+    )
 
 
 class AuditConfig(Closed):
@@ -114,6 +127,7 @@ class ProjectConfig(Closed):
     rubric: str | None = Field(default=None, description="the rubric that people write; default: rubric.toml")
     run: RunConfig | None = None
     numbers: NumbersConfig = Field(default_factory=NumbersConfig)
+    rerun: RerunConfig = Field(default_factory=RerunConfig)
     rounds: RoundsConfig = Field(default_factory=RoundsConfig)
     judge: JudgeConfig = Field(default_factory=JudgeConfig)
     audit: AuditConfig = Field(default_factory=AuditConfig)
@@ -132,5 +146,6 @@ class ProjectConfig(Closed):
             "rubric": self.rubric,
             **self._deciding_run(),
             **{f"numbers.{key}": value for key, value in self.numbers.model_dump(mode="json").items()},
+            "rerun.required": self.rerun.required,
             **{f"judge.{key}": value for key, value in self.judge.model_dump(mode="json").items()},
         }

@@ -59,6 +59,9 @@ class Status:
     state_source: str
     state_exists: bool
     config_source: str | None
+    policy: str | None
+    """The file of the policy that holds here; None where there is none."""
+    policy_source: str | None
     results: str
     results_exist: bool
     decisions: list[Decision]
@@ -82,6 +85,7 @@ class Status:
                 "exists": self.state_exists,
             },
             "config": self.config_source,
+            "policy": {"path": self.policy, "source": self.policy_source} if self.policy else None,
             "results": {"path": self.results, "exists": self.results_exist},
             "files": [_file_facts(file) for file in self.files],
             "faults": self.faults,

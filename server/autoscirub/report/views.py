@@ -21,6 +21,7 @@ def render_status(found: Status, stream: TextIO) -> str:
         f"project   {found.project}  ({plain(found.project_source)})",
         f"state     {found.state_dir}  ({plain(found.state_source)}{exists})",
         f"config    {found.config_source or 'none; all defaults'}",
+        *([f"policy    {plain(found.policy)} ({found.policy_source})"] if found.policy else []),
         f"results   {plain(found.results)}{'' if found.results_exist else '  (not there yet)'}",
     ]
     valid = sum(1 for file in found.files if file.schema and not file.faults)

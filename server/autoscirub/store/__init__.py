@@ -1,6 +1,6 @@
 """Floor 1: where state lives and how it is kept."""
 
-from autoscirub.store.config import CONFIG_NAMES, LoadedConfig, load_config, read_toml
+from autoscirub.store.config import CONFIG_NAMES, LoadedConfig, load_config
 from autoscirub.store.files import (
     describe_kind,
     leads_out,
@@ -11,12 +11,14 @@ from autoscirub.store.files import (
 )
 from autoscirub.store.history import History, HistoryCommit
 from autoscirub.store.history_repository import path_problem
+from autoscirub.store.policy import LoadedPolicy, load_policy
 from autoscirub.store.project import Project, open_project
 from autoscirub.store.project_git import ask_ignored, ignored_paths, project_head
 from autoscirub.store.resolve import DEFAULT_STATE_DIR, Location, resolve
 from autoscirub.store.session import Session, refuse_moved
 from autoscirub.store.state import ASIDE_MARK, CORRUPT_MARK, StateStore, decode, json_path
 from autoscirub.store.strictjson import JsonFault, line_of, parse
+from autoscirub.store.tables import read_toml
 from autoscirub.store.trust import TrustView, grant_trust, is_trusted, trust_view
 
 __all__ = [
@@ -28,6 +30,7 @@ __all__ = [
     "HistoryCommit",
     "JsonFault",
     "LoadedConfig",
+    "LoadedPolicy",
     "Location",
     "Project",
     "Session",
@@ -43,6 +46,7 @@ __all__ = [
     "leads_out",
     "line_of",
     "load_config",
+    "load_policy",
     "open_project",
     "parse",
     "path_problem",

@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from autoscirub.data import template
 from autoscirub.models import RunManifest, now
@@ -39,8 +39,16 @@ class Project:
 
     @property
     def config(self) -> ProjectConfig:
-        """The configuration, with defaults filled in."""
+        """The configuration that holds: with defaults filled in, under the policy of this machine."""
         return self.location.config.values
+
+    def deciding(self) -> dict[str, Any]:
+        """The settings that decide, as the project's own files have them: what a freeze locks.
+
+        A policy is no part of it. It is the machine's: a lab that gets one has not changed its projects, and a
+        clone is verified where there is another one, or none.
+        """
+        return self.location.config.own.deciding()
 
     def read(self, name: str, *, limit: int) -> bytes | None:
         """A file of the project (not of the state directory); None when it is not there."""

@@ -54,7 +54,7 @@ def resolve(
     environment = os.environ if environment is None else environment
     here = _working_directory() if working_directory is None else working_directory
     root, root_source = _project_root(project, environment, here)
-    config = load_config(root)
+    config = load_config(root, environment=environment)
     folder, source = _state_dir(state_dir, environment, config, root)
     return Location(root, root_source, folder, source, config)
 

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from autoscirub.checks import CRITERION_WORDS
 from autoscirub.errors import StateError
-from autoscirub.models import ChangeSummary, Ended, RevisionPlan, VerificationReport
+from autoscirub.models import ChangeSummary, Ended, ProjectConfig, RevisionPlan, VerificationReport
 from autoscirub.models.audit import Between, Cell, CriterionRow, Flip, RoundColumn
 from autoscirub.workflow.auditing_record import Record, placeless, round_file, shown, text_of
 from autoscirub.workflow.rounds import PLAN, SUMMARY, VERIFICATION, read_rounds
@@ -204,6 +204,9 @@ def _since(earlier: Step | None, step: Step) -> list[str]:
     before = earlier.facts if earlier else {}
     old, new = before.get("settings"), step.facts.get("settings")
     if isinstance(old, dict) and isinstance(new, dict):
+        # A setting that there was not yet when the step was made was at its default.
+        defaults = ProjectConfig().deciding()
+        old, new = {**defaults, **old}, {**defaults, **new}
         said += [
             f"setting {key}: {shown(old.get(key))} → {shown(new.get(key))}"
             for key in sorted({*old, *new})

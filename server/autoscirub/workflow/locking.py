@@ -19,7 +19,7 @@ from autoscirub.checks import (
     rubric_changes,
 )
 from autoscirub.errors import CheckError, TamperedError
-from autoscirub.models import RubricLock, SettingsLock, strict_json
+from autoscirub.models import ProjectConfig, RubricLock, SettingsLock, strict_json
 from autoscirub.store import Project, sha256_bytes
 
 if TYPE_CHECKING:
@@ -178,10 +178,11 @@ def lock_settings(project: Project, *, at: str) -> SettingsLock:
 def changed_settings(project: Project, session: Session) -> list[str]:
     """The locked settings that are no longer as they were locked."""
     lock = session.recorded_locks.settings
-    now = project.config.deciding()
-    locked = lock.values if lock else {}
+    now = project.deciding()
     return [
-        key for key, value in locked.items() if now.get(key) != value and not _same_place(key, value, now)
+        key
+        for key, value in _locked(lock).items()
+        if now.get(key) != value and not _same_place(key, value, now)
     ]
 
 
@@ -193,7 +194,8 @@ def _same_place(key: str, locked: Any, now: dict[str, Any]) -> bool:
 def unlocked_settings(project: Project, session: Session) -> list[str]:
     """Settings that decide and are set, and that no freeze has locked yet."""
     lock = session.recorded_locks.settings
-    return [key for key in _set(project) if lock is None or key not in lock.values]
+    locked = _locked(lock)
+    return [key for key in _set(project) if key not in locked]
 
 
 def require_settings(project: Project, session: Session) -> None:
@@ -201,8 +203,8 @@ def require_settings(project: Project, session: Session) -> None:
     changed = changed_settings(project, session)
     lock = session.recorded_locks.settings
     if changed and lock is not None:
-        now = project.config.deciding()
-        said = "; ".join(f"{key} was {lock.values[key]!r} and is {now.get(key)!r}" for key in changed)
+        now, locked = project.deciding(), _locked(lock)
+        said = "; ".join(f"{key} was {locked[key]!r} and is {now.get(key)!r}" for key in changed)
         raise TamperedError(
             f"{project.location.config.source or 'the configuration'}: settings that decide were changed since "
             f"they were locked at {lock.frozen_at}: {said}; {_MOVE}"
@@ -210,11 +212,23 @@ def require_settings(project: Project, session: Session) -> None:
 
 
 def _set(project: Project) -> dict[str, Any]:
-    # The judge's settings hold from the first freeze, defaults included: no judge is a setting too. So does the
-    # place of the results: results of one's choice are not to be had by naming another file later; and how numbers
-    # are looked for: nobody exempts one later. Another path or command that is not set decides nothing yet.
     return {
         key: value
-        for key, value in project.config.deciding().items()
-        if value is not None or key == "results" or key.startswith(("judge.", "numbers."))
+        for key, value in project.deciding().items()
+        if value is not None or _from_the_first_freeze(key)
     }
+
+
+def _locked(lock: SettingsLock | None) -> dict[str, Any]:
+    """The settings as they are locked. A lock that is older than a setting holds it at its default."""
+    if lock is None:
+        return {}
+    defaults = ProjectConfig().deciding().items()
+    return {**{key: value for key, value in defaults if _from_the_first_freeze(key)}, **lock.values}
+
+
+def _from_the_first_freeze(key: str) -> bool:
+    # Defaults included: no judge, and no rerun, are settings too. So is the place of the results: results of one's
+    # choice are not to be had by naming another file later; and how numbers are looked for: nobody exempts one later.
+    # Another path or command that is not set decides nothing yet.
+    return key == "results" or key.startswith(("judge.", "numbers.", "rerun."))

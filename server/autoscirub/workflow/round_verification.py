@@ -210,7 +210,7 @@ class RoundVerification:
             "evaluated": self.criteria.evaluated,
             "reused": len(self.criteria.reused),
             "ended": ended.model_dump(mode="json") if ended else None,
-            "settings": self.opened.config.deciding(),
+            "settings": self.opened.deciding(),
         }
         checked.report, checked.ended = self.report, ended
         checked.scope_changes = self.session.manifest.scope_changes

@@ -92,7 +92,7 @@ def _look(opened: Project, session: Session) -> tuple[Rubric | None, list[str], 
 def _digest(opened: Project, rubric: Rubric | None, settings: list[str]) -> str:
     what = {
         "rubric": rubric.sha256 if rubric else None,
-        "settings": opened.config.deciding() if settings else None,
+        "settings": opened.deciding() if settings else None,
     }
     return sha256_bytes(strict_json(what, indent=None).encode())
 

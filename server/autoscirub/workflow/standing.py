@@ -31,7 +31,7 @@ __all__ = ["status"]
 def status(project: str | Path | None = None, *, state_dir: str | Path | None = None) -> Status:
     """Look at a project. Raises ConfigError where it cannot even be found; other faults are listed."""
     opened = open_project(project, state_dir)
-    place = opened.location
+    place, policy = opened.location, opened.location.config.policy
     found = Status(
         project=place.project,
         project_source=place.project_source,
@@ -39,6 +39,8 @@ def status(project: str | Path | None = None, *, state_dir: str | Path | None = 
         state_source=place.state_source,
         state_exists=opened.state.exists(),
         config_source=place.config.source,
+        policy=policy.place if policy else None,
+        policy_source=policy.source if policy else None,
         results="results/results.json",
         results_exist=False,
         decisions=[],
