@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from autoscirub.errors import TamperedError, TrustError
+from autoscirub.errors import CheckError, TamperedError, TrustError
 from autoscirub.models import Answer, DecidedBy, RerunRecord
 from autoscirub.setup import look_at_trust, record_trust
 from autoscirub.workflow import check, freeze, rerun, status, verify, verify_criterion
@@ -302,3 +302,65 @@ def test_a_status_starts_nothing(project: Path, tmp_path: Path, monkeypatch: pyt
     status(other)
     audit(other)
     assert mark.read_text() == started
+
+
+@pytest.fixture
+def required(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lab's policy that asks every project on this machine for a rerun."""
+    policy = tmp_path / "policy.toml"
+    policy.write_text("[rerun]\nrequired = true\n", encoding="utf-8")
+    monkeypatch.setenv("AUTOSCIRUB_POLICY", str(policy))
+
+
+@pytest.mark.usefixtures("required")
+def test_a_required_rerun_that_was_not_run_here_counts_in_every_exit_status(
+    project: Path, cli: Callable[..., Any]
+) -> None:
+    told = cli("verify", "--project", project)
+    assert told.status == 2
+    assert "not judged · not rerun, which is required here" in told.out
+    allow(project)
+    assert cli("rerun", "--project", project).status == 0
+    assert cli("verify", "--project", project).status == 0
+    results = project / "results" / "results.json"
+    results.write_text(results.read_text().replace('"n": 3', '"n": 4'))
+    assert cli("rerun", "--project", project).status == 1
+    moved = cli("verify", "--project", project)
+    assert (moved.status, "rerun: moved" in moved.out) == (1, True)
+
+
+@pytest.mark.usefixtures("required")
+def test_a_required_rerun_is_not_met_by_one_that_was_run_elsewhere(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    allow(project)
+    check(project)
+    clone = elsewhere(project, tmp_path, monkeypatch)
+    checked = check(clone, read_only=True)
+    assert checked.rerun.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert checked.rerun.decision.open[0].startswith("a rerun is required here: not rerun here: not trusted")
+    assert statuses(checked)["AGAIN"] == "cannot_assess"
+    allow(clone)
+    assert statuses(check(clone, read_only=True))["AGAIN"] == "satisfied"
+
+
+@pytest.mark.usefixtures("required")
+@pytest.mark.parametrize(
+    ("config", "rubric", "fault"),
+    [
+        (None, RUBRIC.split("\n\n")[1], "no criterion has a check of kind rerun"),
+        ("", RUBRIC, "no [run] command says how"),
+    ],
+    ids=["no check", "no command"],
+)
+def test_where_a_rerun_is_required_a_freeze_refuses_what_cannot_give_one(
+    project: Path, tmp_path: Path, config: str | None, rubric: str, fault: str
+) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(project, other, ignore=shutil.ignore_patterns(".autoscirub", ".prereg.lock"))
+    (other / "rubric.toml").write_text(rubric)
+    if config is not None:
+        (other / "autoscirub.toml").write_text(config)
+    with pytest.raises(CheckError, match="a rerun is required") as refused:
+        freeze(other)
+    assert fault in str(refused.value)

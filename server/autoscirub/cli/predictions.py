@@ -10,6 +10,7 @@ import typer
 
 from autoscirub.cli import output
 from autoscirub.cli.options import Json, Project, StateDir, app, example
+from autoscirub.cli.showing import worst_of
 
 OUTCOME_STATUS = {"verified": 0, "refuted": 1, "failed": 2}
 
@@ -87,7 +88,9 @@ def verify(
         output.document(verified.verification)
     else:
         output.text(render_verification(verified.verification, sys.stdout))
-    return OUTCOME_STATUS[verified.verification.outcome]
+    # A rerun that is required counts too: without it, what held was not told to the end.
+    outcome = OUTCOME_STATUS[verified.verification.outcome]
+    return outcome or worst_of(verified.required, nothing=0)
 
 
 @app.command(

@@ -19,10 +19,10 @@ CHECK_STATUS = {"does_not_hold": 1, "could_not_be_told": 2, "holds": 0}
 """Over all: 1 if anything does not hold, else 2 if anything could not be told, else 0."""
 
 
-def worst_of(decisions: Iterable[Decision]) -> int:
-    """The exit status over `decisions`; nothing decided is nothing told."""
-    answers = {decision.answer.value for decision in decisions} or {"could_not_be_told"}
-    return next(status for answer, status in CHECK_STATUS.items() if answer in answers)
+def worst_of(decisions: Iterable[Decision], *, nothing: int = CHECK_STATUS["could_not_be_told"]) -> int:
+    """The exit status over `decisions`; without any it is `nothing`: what nobody decided, nobody told."""
+    answers = {decision.answer.value for decision in decisions}
+    return next((status for answer, status in CHECK_STATUS.items() if answer in answers), nothing)
 
 
 def shown_check(checked: Checked, stream: TextIO, *, short: bool = False) -> str:
@@ -93,7 +93,7 @@ def _not_set_up(decisions: Iterable[Decision]) -> str:
 def shown_run(ran: Ran, *, as_json: bool, accept_scope: bool, only_end: bool = False) -> int:
     """Print a loop, or a step of it, and give its exit status."""
     checked = ran.checked
-    decisions = checked.report.decisions if checked and checked.report else ran.standing
+    decisions = checked.counted if checked and checked.report else ran.standing
     status = worst_of(decisions)
     if ran.ended is not None and ran.ended.state == "satisfied_in_reduced_scope" and not accept_scope:
         status = 1

@@ -122,6 +122,7 @@ def _look(opened: Project, progress: Callable[[int, int], None] | None) -> _Foun
             runnable=opened.config.run is not None,
         )
         found.faults += [f"{found.rubric.source}: {fault}" for fault in lint.faults]
+        found.faults += _required_rerun(opened, found.rubric)
         found.warnings += [f"{found.rubric.source}: {warning}" for warning in lint.warnings]
     if found.predictions is None and found.rubric is None and not found.faults:
         raise PredictionsError(
@@ -129,6 +130,20 @@ def _look(opened: Project, progress: Callable[[int, int], None] | None) -> _Foun
             "down predictions to fill in"
         )
     return found
+
+
+def _required_rerun(opened: Project, rubric: Rubric) -> list[str]:
+    """What is wrong with a rubric where [rerun] required, the project's or a policy's, asks for a rerun."""
+    if not opened.config.rerun.required:
+        return []
+    faults = []
+    if opened.config.run is None:
+        faults.append("a rerun is required ([rerun] required), and no [run] command says how")
+    if not any(check.kind == "rerun" for criterion in rubric.model.criteria for check in criterion.checks):
+        faults.append(
+            f"{rubric.source}: a rerun is required ([rerun] required), and no criterion has a check of kind rerun"
+        )
+    return faults
 
 
 def _new(opened: Project, session: Session, found: _Found) -> set[str]:

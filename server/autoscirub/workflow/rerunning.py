@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from autoscirub.checks import rerun as run_again
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from autoscirub.checks import Rerun
     from autoscirub.store import Project, Session
 
-__all__ = ["NOT_RERUN", "May", "RerunStanding", "record_rerun", "rerun", "standing_rerun"]
+__all__ = ["NOT_RERUN", "May", "RerunStanding", "record_rerun", "required_rerun", "rerun", "standing_rerun"]
 
 May = Literal["look", "ask", "run"]
 """What may be started: nothing; the interpreter outside, to ask what is installed; the project's command. The last two
 only in a trusted project."""
 
 NOT_RERUN = "not rerun"
+REQUIRED = "a rerun is required here"
 
 
 @dataclass(frozen=True)
@@ -39,11 +40,15 @@ class RerunStanding:
     """Whether it ran just now, so that the record is to be kept."""
     elsewhere: bool = False
     """Whether it was not this machine that ran it, in this place."""
+    required: bool = False
+    """Whether the configuration or a policy asks for it, so that it counts in every exit status."""
 
     @property
     def word(self) -> str:
         """For the line of an outcome: `rerun: reproduced`, or `not rerun`."""
-        return f"rerun: {self.decision.word}" if self.record is not None else NOT_RERUN
+        if self.record is not None:
+            return f"rerun: {self.decision.word}"
+        return f"{NOT_RERUN}, which is required here" if self.required else NOT_RERUN
 
     def files(self) -> dict[str, bytes | None]:
         """The state file of a rerun that ran just now."""
@@ -69,10 +74,22 @@ def standing_rerun(
 
     The kept answer stands while code, inputs, environment and results are what it is bound to. With `may` *run* one
     that does not stand, or that another machine brought, is run again; `fresh` runs in any case. What may not be
-    started here is said, and never passes for run.
+    started here is said, and never passes for run; where a rerun is required, one that was run elsewhere does not
+    pass for one either.
     """
+    required = opened.config.rerun.required
     if opened.config.run is None:
-        return None
+        if not required:
+            return None
+        return replace(_not_rerun(f"{REQUIRED}, and no [run] command says how"), required=True)
+    standing = _standing(opened, session, may, fresh=fresh)
+    if required and standing.elsewhere:
+        [said, *_] = standing.decision.open
+        standing = _not_rerun(f"{REQUIRED}: {said} ({standing.decision.word})")
+    return replace(standing, required=required)
+
+
+def _standing(opened: Project, session: Session, may: May, *, fresh: bool) -> RerunStanding:
     trusted = is_trusted(trust_view(opened.config), str(opened.root))
     may = may if trusted else "look"
     kept = kept_model(session, RerunRecord.file_name, RerunRecord)
@@ -100,6 +117,11 @@ def standing_rerun(
     word = f"{kept.decision.word} elsewhere"
     decision = kept.decision.model_copy(update={"word": word, "open": [said, *kept.decision.open]})
     return RerunStanding(decision, kept, elsewhere=True)
+
+
+def required_rerun(standing: RerunStanding | None) -> list[Decision]:
+    """The decision of a rerun that is required, so that it counts beside what a command is over; else nothing."""
+    return [standing.decision] if standing is not None and standing.required else []
 
 
 def _came_to_nothing(kept: RerunRecord | None) -> str:

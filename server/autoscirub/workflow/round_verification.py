@@ -30,6 +30,7 @@ from autoscirub.models import (
 )
 from autoscirub.store import ASIDE_MARK, Project, Session
 from autoscirub.workflow.locking import lock_rubric, require_rubric, require_settings
+from autoscirub.workflow.rerunning import required_rerun
 from autoscirub.workflow.rounds import (
     FOLDER,
     PLAN,
@@ -83,6 +84,11 @@ class Checked:
     reused: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     scope_changes: list[ScopeChange] = field(default_factory=list)
+
+    @property
+    def counted(self) -> list[Decision]:
+        """What a command over the criteria counts: the criteria, and a rerun where one is required."""
+        return [*(self.report.decisions if self.report else []), *required_rerun(self.rerun)]
 
     def facts(self) -> dict[str, object]:
         """Everything but the decisions, as plain JSON data."""

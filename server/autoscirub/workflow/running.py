@@ -35,6 +35,7 @@ from autoscirub.workflow.checking import check_step, is_as_verified
 from autoscirub.workflow.guarding import Aside, Guard, project_files
 from autoscirub.workflow.locking import require_rubric, require_settings
 from autoscirub.workflow.planning import continue_loop, plan_step
+from autoscirub.workflow.rerunning import required_rerun, standing_rerun
 from autoscirub.workflow.round_verification import EVENTS, Checked, Revision, event_lines
 from autoscirub.workflow.rounds import FOLDER, PLAN, current_round, kept_model, read_rounds
 
@@ -96,7 +97,7 @@ def round_step(
             targets = ", ".join(target.criterion_id for target in planned.plan.targets)
             ran.steps.append(LoopStep(f"planned round {planned.plan.round}: {targets}"))
             ran.next = "revise the work, then: autoscirub round"
-            ran.standing = _standing(session)
+            ran.standing = _standing(opened, session)
             return ran
         ran.steps.append(_verified(check_step(opened, session, fresh=fresh, progress=progress)))
         ran.ended = ran.steps[-1].checked.ended if ran.steps[-1].checked else None
@@ -137,7 +138,7 @@ def run_rounds(
         while ran.ended is None:
             loop.step()
         ran.next = "autoscirub audit"
-        ran.standing = _standing(session)
+        ran.standing = _standing(opened, session)
         return ran
 
 
@@ -396,13 +397,17 @@ def _has_ended(opened: Project, session: Session, ran: Ran, *, go_on: bool) -> b
         LoopStep(f"nothing was done: the loop has ended, {loop.ended.state}; --continue goes on")
     )
     ran.next = "autoscirub audit, or go on with --continue"
-    ran.standing = _standing(session)
+    ran.standing = _standing(opened, session)
     return True
 
 
-def _standing(session: Session) -> list[Decision]:
+def _standing(opened: Project, session: Session) -> list[Decision]:
+    """What counts where nothing was verified just now: the kept answers, and a rerun where one is required."""
     report = kept_model(session, VerificationReport.file_name, VerificationReport)
-    return report.decisions if report else []
+    return [
+        *(report.decisions if report else []),
+        *required_rerun(standing_rerun(opened, session, may="ask")),
+    ]
 
 
 def _verified(checked: Checked) -> LoopStep:

@@ -38,7 +38,7 @@ from autoscirub.store import Project, open_project, sha256_bytes
 from autoscirub.workflow.bulk import without_collecting
 from autoscirub.workflow.freezing import earlier_results
 from autoscirub.workflow.locking import require_settings
-from autoscirub.workflow.rerunning import NOT_RERUN, standing_rerun
+from autoscirub.workflow.rerunning import NOT_RERUN, required_rerun, standing_rerun
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,6 +58,8 @@ class Verified:
 
     verification: Verification
     notices: list[str] = field(default_factory=list)
+    required: list[Decision] = field(default_factory=list)
+    """What else counts: a rerun, where one is required."""
 
 
 def verify(
@@ -105,7 +107,7 @@ def verify_predictions(
             verification = _evaluate(opened, session, predictions, lock, rerun, progress)
     finally:
         _require_frozen(opened, session)
-    return Verified(verification, session.notices)
+    return Verified(verification, session.notices, required_rerun(rerun))
 
 
 def record_verification(opened: Project, session: Session, verification: Verification) -> None:
