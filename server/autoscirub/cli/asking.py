@@ -28,9 +28,10 @@ def ask(question: Question, problem: str | None) -> str:
     from autoscirub.report import plain, render_prompt, render_question, sign_for_error
 
     shown = f"{sign_for_error(sys.stderr)} {plain(problem)}" if problem else render_question(question)
-    sys.stderr.write(f"{shown}\n{render_prompt(question)}")
-    sys.stderr.flush()
     try:
+        # Both in here: whoever sees the prompt may break off at once.
+        sys.stderr.write(f"{shown}\n{render_prompt(question)}")
+        sys.stderr.flush()
         # As bytes: what is typed need not be text in the terminal's encoding, and is then refused as an answer.
         line = sys.stdin.buffer.readline(_LONGEST)
     except KeyboardInterrupt:
