@@ -77,7 +77,7 @@ def test_without_trust_nothing_runs_and_the_criterion_cannot_be_assessed(project
     assert checked.rerun is not None
     assert not checked.rerun.ran
     assert checked.rerun.decision.answer is Answer.COULD_NOT_BE_TOLD
-    assert checked.rerun.decision.open == ["not rerun here: not trusted"]
+    assert checked.rerun.decision.open[0].startswith("not rerun here: not trusted (`autoscirub trust` shows")
     assert statuses(checked) == {"AGAIN": "cannot_assess", "NUMBERS": "satisfied"}
     assert checked.verification is not None
     assert checked.verification.headline.endswith("not judged · not rerun")
@@ -216,7 +216,8 @@ def test_a_clone_reuses_every_kept_answer_and_says_that_it_did_not_rerun(
     assert checked.evaluated == []
     assert checked.rerun.elsewhere
     assert checked.rerun.decision.word == "reproduced elsewhere"
-    assert checked.rerun.decision.open[0].startswith("not rerun here: not trusted; kept from ")
+    assert checked.rerun.decision.open[0].startswith("not rerun here: not trusted (")
+    assert "; kept from " in checked.rerun.decision.open[0]
     allow(clone)
     trusted = check(clone, read_only=True)
     assert trusted.rerun.ran

@@ -26,6 +26,7 @@ only in a trusted project."""
 
 NOT_RERUN = "not rerun"
 REQUIRED = "a rerun is required here"
+NOT_TRUSTED_HERE = "not rerun here: not trusted (`autoscirub trust` shows what would run, and asks)"
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ def _standing(opened: Project, session: Session, may: May, *, fresh: bool) -> Re
     kept = kept_model(session, RerunRecord.file_name, RerunRecord)
     data = session.kept(f"state/{RerunRecord.file_name}")
     here = data is not None and session.history is not None and session.history.reached_here(data)
-    why = "not rerun here: not trusted" if not trusted else "not rerun; `autoscirub rerun` does"
+    why = NOT_TRUSTED_HERE if not trusted else "not rerun; `autoscirub rerun` does"
     try:
         if kept is None or not kept.told or fresh:
             if may == "run":
