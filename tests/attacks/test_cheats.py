@@ -300,14 +300,21 @@ def test_answers_reached_here_are_kept_and_said_to_be(ruled) -> None:
     assert check(ruled).reused
 
 
-def test_a_clone_is_as_its_record_has_it_and_decides_anew(ruled, tmp_path) -> None:
-    check(ruled)
+def test_a_clone_decides_anew_and_keeps_what_comes_out_the_same(ruled, tmp_path) -> None:
+    first = check(ruled)
     copy = tmp_path / "copy"
     shutil.copytree(ruled, copy)
     words = [decision.word for decision in status(copy).decisions]
     assert "stale" not in words
-    assert check(copy).reused == []
-    assert check(copy).reused
+    again = check(copy, read_only=True)
+    assert again.reused == [result.criterion_id for result in first.report.criteria]
+    # Decided anew, all the same: each answer is of this moment's reading, not of the file's word.
+    (copy / ".autoscirub" / "verification_report.json").unlink()
+    assert check(copy, read_only=True).reused == again.reused
+    (copy / "results" / "results.json").write_text('{"slope": 5000.0}')
+    changed = check(copy, read_only=True)
+    assert "C1" in changed.evaluated
+    assert changed.report.criteria[0].status == "not_satisfied"
 
 
 @pytest.fixture
