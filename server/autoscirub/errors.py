@@ -16,6 +16,8 @@
     │   ├── PathRefused         an artifact path that leaves the project, or is no path
     │   ├── PredictionsError    a predictions file with faults, all of them listed
     │   └── TamperedError       a lock and what it locks disagree
+    ├── BlindingError           a workspace for a judge that cannot be built, or was changed
+    ├── JudgeError              a judge that gave no verdict: unreachable, cut off, unreadable
     ├── SandboxError            a program of somebody else's that could not be run
     └── TrustError              something would have to run that was not trusted on this machine
 
@@ -27,12 +29,14 @@ from __future__ import annotations
 
 __all__ = [
     "AutoscirubError",
+    "BlindingError",
     "BusyError",
     "CheckError",
     "ConfigError",
     "CorruptError",
     "ExpressionRefused",
     "HistoryError",
+    "JudgeError",
     "NewerVersionError",
     "NotEvaluable",
     "PathRefused",
@@ -109,6 +113,21 @@ class PredictionsError(CheckError):
 
 class TamperedError(CheckError):
     """Raised when what was locked and what is there disagree; the message names both digests."""
+
+
+class BlindingError(AutoscirubError):
+    """Raised when a blinded workspace cannot be built as its profile says, or was changed since it was."""
+
+
+class JudgeError(AutoscirubError):
+    """Raised when a judge gave no verdict: a limit reached, a crash, an unreachable service, an unreadable reply.
+
+    Never a verdict, and never cached. `raw` is the reply as far as it came, kept to be looked at.
+    """
+
+    def __init__(self, message: str, raw: str = "") -> None:
+        super().__init__(message)
+        self.raw = raw
 
 
 class SandboxError(AutoscirubError):

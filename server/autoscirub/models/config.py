@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -13,6 +13,7 @@ __all__ = [
     "JudgeConfig",
     "LimitsConfig",
     "NumbersConfig",
+    "ProfileConfig",
     "ProjectConfig",
     "RerunConfig",
     "RoundsConfig",
@@ -90,10 +91,28 @@ class RoundsConfig(Closed):
 class JudgeConfig(Closed):
     """`[judge]`: who reads what code cannot decide. Part of what a freeze locks."""
 
-    backend: Literal["none"] = Field(
-        default="none", description="no judge: what must be read cannot be assessed"
+    backend: str = Field(
+        default="none",
+        min_length=1,
+        description="none, command, replay, or one that an installed package registers; none: what must be read "
+        "cannot be assessed",
+    )
+    command: list[str] | None = Field(
+        default=None,
+        min_length=1,
+        description="backend command: program and arguments; needs `autoscirub trust`",
+    )
+    replay: str | None = Field(
+        default=None, description="backend replay: the folder with recorded replies, in the project"
     )
     model: str | None = None
+    seconds: _Positive = Field(default=600, description="wall clock of one answer")
+    turns: int = Field(default=40, ge=1, description="turns of one answer")
+    money: float | None = Field(default=None, gt=0, description="US dollars of one answer, at most")
+    asks_per_round: int | None = Field(
+        default=None, ge=1, description="how often one criterion may be asked in a round; null: no limit"
+    )
+    at_once: int = Field(default=4, ge=1, le=64, description="answers that are waited for at the same time")
     repeats: int = Field(default=1, ge=1, le=99, description="members of the panel")
     agree: int = Field(default=1, ge=1, le=99, description="alike answers that make the panel's answer")
     money_round: _Positive | None = Field(
@@ -101,6 +120,20 @@ class JudgeConfig(Closed):
     )
     money_day: _Positive | None = Field(
         default=None, description="US dollars a day may cost; null: no limit of the project's own"
+    )
+
+
+class ProfileConfig(Closed):
+    """`[profiles.NAME]`: what of the project a judge is shown. Part of what a freeze locks."""
+
+    include: list[str] = Field(
+        default_factory=list, description="files, folders and patterns that are shown; empty: as built in"
+    )
+    exclude: list[str] = Field(
+        default_factory=list, description="withheld, whatever includes them, and every copy of their bytes"
+    )
+    links: list[str] = Field(
+        default_factory=list, description="links that may be followed out of the project"
     )
 
 
@@ -130,6 +163,9 @@ class ProjectConfig(Closed):
     rerun: RerunConfig = Field(default_factory=RerunConfig)
     rounds: RoundsConfig = Field(default_factory=RoundsConfig)
     judge: JudgeConfig = Field(default_factory=JudgeConfig)
+    profiles: dict[str, ProfileConfig] = Field(
+        default_factory=dict, description="by name: hypothesis and criterion change what is built in"
+    )
     audit: AuditConfig = Field(default_factory=AuditConfig)
     limits: LimitsConfig = Field(default_factory=LimitsConfig)
 
