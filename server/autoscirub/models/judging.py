@@ -1,0 +1,168 @@
+"""What a judge is shown, what it is asked, and what it says. Pure: no I/O."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from autoscirub.models.base import Frozen, Sha256, StateModel, UtcTime
+
+__all__ = [
+    "Ask",
+    "CriterionVerdict",
+    "HypothesisVerdict",
+    "JudgeReply",
+    "JudgeRequest",
+    "KeptVerdict",
+    "Member",
+    "Usage",
+    "Withheld",
+    "WorkspaceFile",
+    "WorkspaceManifest",
+]
+
+AskKind = Literal["hypothesis", "criterion"]
+
+
+class WorkspaceFile(Frozen):
+    """One file of a blinded workspace."""
+
+    path: str = Field(description="relative to the workspace's root, as it is in the project")
+    sha256: Sha256
+    size: int = Field(description="bytes")
+
+
+class Withheld(Frozen):
+    """What a judge is not shown, and why."""
+
+    path: str
+    why: str
+
+
+class WorkspaceManifest(Frozen):
+    """All that a judge is shown, and what was withheld. The digest is over the profile's name and the files."""
+
+    profile: str
+    files: list[WorkspaceFile]
+    withheld: list[Withheld] = Field(default_factory=list)
+    digest: Sha256
+
+
+class HypothesisVerdict(Frozen):
+    """A judge's word on the hypothesis; null is its own word that it cannot tell. Reasons come before the flag."""
+
+    reasoning: str
+    concerns: list[str] = Field(default_factory=list)
+    confidence: float | None = Field(default=None, ge=0, le=1)
+    supports_hypothesis: bool | None
+
+
+class CriterionVerdict(Frozen):
+    """A judge's word on one criterion; null is its own word that it cannot tell. Reasons come before the flag."""
+
+    criterion_id: str
+    reasoning: str = ""
+    evidence_found: list[str] = Field(default_factory=list)
+    evidence_gap: str = ""
+    required_actions: list[str] = Field(default_factory=list)
+    artifact_references: list[str] = Field(default_factory=list)
+    confidence: float | None = Field(default=None, ge=0, le=1)
+    satisfied: bool | None
+
+
+class Usage(Frozen):
+    """What one answer used. What nobody told is null, never 0."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    turns: int | None = None
+    cost_usd: float | None = None
+    seconds: float = 0.0
+
+
+class JudgeRequest(Frozen):
+    """One question to a judge. A `command` judge gets it as JSON on stdin."""
+
+    protocol: Literal[1] = 1
+    kind: AskKind
+    subject: str = Field(description="the criterion's id, or hypothesis")
+    system: str = Field(description="what a judge is and how it answers")
+    prompt: str = Field(description="the question, with the files that it is about")
+    answer_schema: dict[str, Any] = Field(description="the JSON Schema of the verdict")
+    workspace: str = Field(description="the folder that holds the copy, absolute")
+    files: list[WorkspaceFile] = Field(default_factory=list)
+    model: str | None = None
+    seconds: float = Field(description="wall clock that the answer may take")
+    turns: int
+    money: float | None = Field(default=None, description="US dollars; null: no limit was set")
+    member: int = Field(default=1, description="which member of the panel is asked, from 1")
+    prompt_digest: Sha256 = Field(description="of everything asked but the random delimiters")
+    workspace_digest: Sha256
+
+
+class JudgeReply(Frozen):
+    """What came back, before anyone has read it."""
+
+    text: str = Field(description="the reply as it came")
+    structured: Any = Field(
+        default=None, description="where the backend gives structured output: that, unread"
+    )
+    model_served: str | None = Field(default=None, description="the model that answered, where it is told")
+    usage: Usage = Field(default_factory=Usage)
+
+
+class Member(Frozen):
+    """One member of a panel: its verdict, or why it gave none that counts."""
+
+    member: int
+    verdict: CriterionVerdict | HypothesisVerdict | None = None
+    answer: bool | None = Field(
+        default=None, description="what counts: the verdict's flag, null where it does not bear a look"
+    )
+    problems: list[str] = Field(
+        default_factory=list, description="why the verdict does not count as it stands"
+    )
+    error: str | None = Field(default=None, description="why there is no verdict; it is never cached")
+    raw: str = Field(default="", description="the reply as it came")
+    model_served: str | None = None
+    usage: Usage = Field(default_factory=Usage)
+
+
+class KeptVerdict(StateModel):
+    """`verdicts/KEY.json`: a panel's answer on one question, and everything that it was reached on."""
+
+    file_name: ClassVar[str] = "verdicts/KEY.json"
+
+    key: Sha256
+    kind: AskKind
+    subject: str
+    answer: bool | None
+    members: list[Member]
+    backend: str
+    model: str | None = None
+    repeats: int = 1
+    agree: int = 1
+    prompt_version: str
+    prompt_digest: Sha256
+    workspace: WorkspaceManifest
+    concerns: list[str] = Field(
+        default_factory=list, description="what a reader should know, such as text that addresses a judge"
+    )
+    at: UtcTime
+
+
+class Ask(Frozen):
+    """A line of `asks.jsonl`: one call of a judge, under whatever key."""
+
+    kind: AskKind
+    subject: str
+    key: Sha256
+    round: int | None = None
+    member: int = 1
+    answer: bool | None = None
+    error: str | None = None
+    backend: str
+    model_served: str | None = None
+    cost_usd: float | None = None
+    at: UtcTime
