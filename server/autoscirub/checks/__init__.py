@@ -5,14 +5,16 @@ from autoscirub.checks.criteria import (
     CRITERION_WORDS,
     CriteriaVerification,
     Kept,
+    awaiting_reading,
     criterion_status,
     decide_criterion,
     report_of,
+    texts_to_read,
     verify_criteria,
 )
 from autoscirub.checks.criteria_basis import basis
 from autoscirub.checks.criteria_gather import gather, numbers_of
-from autoscirub.checks.criteria_inputs import Inputs
+from autoscirub.checks.criteria_inputs import Inputs, Reading
 from autoscirub.checks.evaluate import CHECK_WORDS, Evaluated, evaluate_checks, plain_value
 from autoscirub.checks.expressions import Expression, check_expr, compile_expr, evaluate_expr
 from autoscirub.checks.lock import (
@@ -73,11 +75,13 @@ __all__ = [
     "Lint",
     "NumbersFound",
     "Predictions",
+    "Reading",
     "Rerun",
     "Results",
     "Rubric",
     "RubricChanges",
     "RubricLint",
+    "awaiting_reading",
     "basis",
     "check_artifact",
     "check_artifacts",
@@ -115,5 +119,6 @@ __all__ = [
     "rerun_record",
     "result_places",
     "rubric_changes",
+    "texts_to_read",
     "verify_criteria",
 ]

@@ -30,9 +30,11 @@ __all__ = [
     "CRITERION_WORDS",
     "CriteriaVerification",
     "Kept",
+    "awaiting_reading",
     "criterion_status",
     "decide_criterion",
     "report_of",
+    "texts_to_read",
     "verify_criteria",
 ]
 
@@ -73,15 +75,17 @@ class CriteriaVerification:
     """Of those that were decided anew though an answer was kept: what it rested on that changed since."""
 
 
-def criterion_status(answers: Iterable[Answer], reading: bool) -> CriterionStatus:
-    """A criterion's status from its parts' answers, and from whether a judge must read besides; none is set up.
+def criterion_status(answers: Iterable[Answer], reading: bool, *, error: bool = False) -> CriterionStatus:
+    """A criterion's status from its parts' answers, and from whether a judge must read besides, and has not.
 
-    What does not hold is not satisfied, whatever else is open; what could not be told comes next. Nothing at all is
-    never satisfied.
+    What does not hold is not satisfied, whatever else is open; a judge's failure (`error`) comes next, then what could
+    not be told. Nothing at all is never satisfied.
     """
     found = set(answers)
     if Answer.DOES_NOT_HOLD in found:
         return "not_satisfied"
+    if error:
+        return "error"
     if Answer.COULD_NOT_BE_TOLD in found or reading or not found:
         return "cannot_assess"
     return "satisfied"
@@ -99,7 +103,12 @@ def _decide(
 
     parts = decide_parts(criterion, inputs, at=at)
     reading = needs_reading(criterion)
-    status = criterion_status((part.decision.answer for part in parts), reading)
+    read = inputs.readings.get(criterion.criterion_id) if reading and _all_hold(parts) else None
+    if read is not None:
+        reading = False
+        parts = [*parts, Part(read.decision, read.found, read.gap, read.actions, read.references)]
+    answers = (part.decision.answer for part in parts)
+    status = criterion_status(answers, reading, error=read is not None and read.error)
     unread = _unread(criterion, parts) if reading else []
     missing = _of(parts, Answer.DOES_NOT_HOLD) + _of(parts, Answer.COULD_NOT_BE_TOLD)
     gaps = [part.gap for part in missing]
@@ -142,11 +151,32 @@ def _once(texts: Iterable[str]) -> list[str]:
 
 def _unread(criterion: Criterion, parts: list[Part]) -> list[str]:
     """Why it was not read, and the texts that a judge would have to read for."""
-    holds = all(part.decision.answer is Answer.HOLDS for part in parts)
-    return [_UNREAD if holds else _NOT_YET, *_texts(criterion)]
+    return [_UNREAD if _all_hold(parts) else _NOT_YET, *texts_to_read(criterion)]
 
 
-def _texts(criterion: Criterion) -> list[str]:
+def _all_hold(parts: list[Part]) -> bool:
+    return all(part.decision.answer is Answer.HOLDS for part in parts)
+
+
+def awaiting_reading(
+    rubric: ExecutableRubric, inputs: Inputs, *, kept: Mapping[str, Kept], at: str, fresh: bool = False
+) -> list[Criterion]:
+    """The criteria that a judge has to read now: all that code decides of them holds, and no kept answer stands."""
+    waiting = []
+    for criterion in rubric.criteria:
+        if not needs_reading(criterion):
+            continue
+        earlier = kept.get(criterion.criterion_id)
+        if earlier is not None and not fresh and _is_as_it_was(earlier, basis(criterion, inputs)):
+            continue
+        if _all_hold(decide_parts(criterion, inputs, at=at)):
+            waiting.append(criterion)
+    return waiting
+
+
+def texts_to_read(criterion: Criterion) -> list[str]:
+    """What a judge must settle: the texts that no check covers, or with `judge: always` all of them; else the
+    requirement itself."""
     return (criterion.texts() if criterion.judge == "always" else criterion.uncovered()) or [
         criterion.requirement
     ]
@@ -154,7 +184,7 @@ def _texts(criterion: Criterion) -> list[str]:
 
 def _reading(criterion: Criterion, inputs: Inputs, unread: list[str]) -> tuple[list[str], list[str]]:
     """The gap and the actions of a criterion of which only the reading is left."""
-    texts = _texts(criterion)
+    texts = texts_to_read(criterion)
     report = inputs.report
     named = (report and report.path) or "report.md"
     quoted = ", ".join(f'"{text}"' for text in texts)

@@ -29,7 +29,8 @@ anew."""
 def basis(criterion: Criterion, inputs: Inputs) -> dict[str, str]:
     """The name of each thing that the answer on `criterion` rests on -> its SHA-256.
 
-    `rules` and `criterion`; where a judge would have to read, `report`, `report path` and `judge`; for expressions
+    `rules` and `criterion`; where a judge would have to read, `report`, `report path`, `judge`, and each thing that it
+    is shown and asked as `shown: <name>`; for expressions
     `results file` (its path, or why it cannot be read) and each reference (`results.n`: its value, or that it is
     missing); each artifact's path (its bytes, or why there are none) and, where there is more to say of it,
     `<path>: state`; for a numbers check each file that was read, and `numbers <check id>`: how it was asked; for a
@@ -40,6 +41,9 @@ def basis(criterion: Criterion, inputs: Inputs) -> dict[str, str]:
         found["report"] = _report_digest(inputs.report)
         found["report path"] = _digest((inputs.report and inputs.report.path) or "none")
         found["judge"] = _digest(_json(dict(sorted(inputs.judge.items()))))
+        found |= {
+            f"shown: {name}": digest for name, digest in inputs.shown.get(criterion.criterion_id, {}).items()
+        }
     _add_results(found, criterion, inputs)
     _add_artifacts(found, criterion, inputs)
     for check in criterion.checks:

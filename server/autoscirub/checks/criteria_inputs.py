@@ -15,13 +15,27 @@ if TYPE_CHECKING:
     from autoscirub.errors import ResultsError
     from autoscirub.models import Criterion, Decision, Evidence
 
-__all__ = ["NOT_THERE", "ArtifactKey", "Inputs", "artifact_keys", "artifact_state"]
+__all__ = ["NOT_THERE", "ArtifactKey", "Inputs", "Reading", "artifact_keys", "artifact_state"]
 
 ArtifactKey = tuple[str, str | None]
 """A path relative to the project root, and the format that was asked for; None: by the suffix."""
 
 NOT_THERE = "is not there"
 _UNLISTED = " is empty or cannot be listed"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A judge's answer on one criterion, as far as it counts, or why there is none."""
+
+    decision: Decision
+    """Its `inputs_digest` is the verdict's key: everything that it was reached on."""
+    found: list[str] = field(default_factory=list)
+    gap: str = ""
+    actions: list[str] = field(default_factory=list)
+    references: list[str] = field(default_factory=list)
+    error: bool = False
+    """Whether the judge gave no verdict: its failure, not the work's, and never kept as an answer."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +53,10 @@ class Inputs:
     """The answer of each numbers check, by criterion and check id."""
     rerun: Decision | None = None
     """What is known of a rerun; None where nothing says how to run."""
+    shown: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """By criterion: what a judge would be shown and asked, each thing with its digest. Empty without a judge."""
+    readings: Mapping[str, Reading] = field(default_factory=dict)
+    """By criterion: what a judge has said of it."""
     digests: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Digests of values of the results by their reference, kept from one criterion to the next."""
 

@@ -20,6 +20,8 @@ __all__ = [
     "RunConfig",
 ]
 
+_HOW_LONG = frozenset({"seconds", "turns", "money", "at_once"})
+"""Settings of a judge that bound one answer and decide nothing: a freeze does not lock them."""
 _Positive = Annotated[float, Field(gt=0)]
 
 
@@ -183,5 +185,10 @@ class ProjectConfig(Closed):
             **self._deciding_run(),
             **{f"numbers.{key}": value for key, value in self.numbers.model_dump(mode="json").items()},
             "rerun.required": self.rerun.required,
-            **{f"judge.{key}": value for key, value in self.judge.model_dump(mode="json").items()},
+            **{
+                f"judge.{key}": value
+                for key, value in self.judge.model_dump(mode="json").items()
+                if key not in _HOW_LONG
+            },
+            "profiles": {name: profile.model_dump(mode="json") for name, profile in self.profiles.items()},
         }

@@ -231,4 +231,4 @@ def _from_the_first_freeze(key: str) -> bool:
     # Defaults included: no judge, and no rerun, are settings too. So is the place of the results: results of one's
     # choice are not to be had by naming another file later; and how numbers are looked for: nobody exempts one later.
     # Another path or command that is not set decides nothing yet.
-    return key == "results" or key.startswith(("judge.", "numbers.", "rerun."))
+    return key == "results" or key.startswith(("judge.", "numbers.", "profiles", "rerun."))
