@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 from autoscirub.cli import output
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from autoscirub.models import Decision, VerificationReport
     from autoscirub.workflow import Checked, Ran
@@ -21,12 +21,18 @@ CHECK_STATUS = {"does_not_hold": 1, "could_not_be_told": 2, "holds": 0}
 
 def worst_of(decisions: Iterable[Decision]) -> int:
     """The exit status over `decisions`; nothing decided is nothing told."""
-    answers = {decision.answer.value for decision in decisions} or {"could_not_be_told"}
-    return next(status for answer, status in CHECK_STATUS.items() if answer in answers)
+    from autoscirub.models import overall
+
+    return CHECK_STATUS[overall(decisions).value]
 
 
-def shown_check(checked: Checked, stream: TextIO, *, short: bool = False) -> str:
-    """Predictions, then requirements, then how the loop stands; `short`: without the single checks and criteria."""
+def shown_check(
+    checked: Checked, stream: TextIO, *, short: bool = False, accepted: Sequence[Decision] = ()
+) -> str:
+    """Predictions, then requirements, then how the loop stands; `short`: without the single checks and criteria.
+
+    `accepted`: Decisions that count for nothing, which is said.
+    """
     from autoscirub.report import (
         plain,
         render_decision,
@@ -42,6 +48,10 @@ def shown_check(checked: Checked, stream: TextIO, *, short: bool = False) -> str
     if checked.verification is not None:
         parts.append(render_verification(checked.verification, stream))
         shown |= {id(decision) for decision in checked.verification.decisions}
+    if accepted:
+        from autoscirub.workflow import ACCEPTED
+
+        parts.append(f"predictions {ACCEPTED}")
     if checked.report is not None:
         shown |= {id(decision) for decision in checked.report.decisions}
     if checked.numbers is not None:

@@ -18,7 +18,17 @@ from autoscirub.models.config import (
     RoundsConfig,
     RunConfig,
 )
-from autoscirub.models.decision import SIGNS, Answer, Asks, Cost, DecidedBy, Decision, Evidence, weakest
+from autoscirub.models.decision import (
+    SIGNS,
+    Answer,
+    Asks,
+    Cost,
+    DecidedBy,
+    Decision,
+    Evidence,
+    overall,
+    weakest,
+)
 from autoscirub.models.manifest import (
     Ended,
     FileDigest,
@@ -40,6 +50,7 @@ if TYPE_CHECKING:
     from autoscirub.models.faults import describe_faults, owner
     from autoscirub.models.layout import Layout, LayoutEntry
     from autoscirub.models.numbers import NumberClass, ReportNumber
+    from autoscirub.models.points import Point, Points
     from autoscirub.models.report import CriterionResult, CriterionStatus, ReportSummary, VerificationReport
     from autoscirub.models.rerun import RerunBasis, RerunRecord
     from autoscirub.models.rounds import (
@@ -107,6 +118,8 @@ __all__ = [
     "NumberClass",
     "NumbersConfig",
     "Outcome",
+    "Point",
+    "Points",
     "PredictionsLock",
     "Prereg",
     "PreregLock",
@@ -138,6 +151,7 @@ __all__ = [
     "VerificationReport",
     "describe_faults",
     "now",
+    "overall",
     "owner",
     "strict_json",
     "weakest",
@@ -148,6 +162,7 @@ _LATER = {
     **dict.fromkeys(("Layout", "LayoutEntry"), "layout"),
     **dict.fromkeys(("CriterionResult", "CriterionStatus", "ReportSummary", "VerificationReport"), "report"),
     **dict.fromkeys(("NumberClass", "ReportNumber"), "numbers"),
+    **dict.fromkeys(("Point", "Points"), "points"),
     **dict.fromkeys(("RerunBasis", "RerunRecord"), "rerun"),
     **dict.fromkeys(
         ("Change", "ChangeSummary", "Event", "Infeasible", "RevisionPlan", "RevisionTarget"), "rounds"
