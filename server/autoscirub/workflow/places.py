@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autoscirub.checks import PREDICTIONS_NAME, RUBRIC_NAME, SHORT_NAME, key_lines
+from autoscirub.checks import PREDICTIONS_NAME, RUBRIC_NAME, key_lines
 from autoscirub.errors import AutoscirubError
 from autoscirub.store import JsonFault, lines_of, parse, read_regular, repository_top, toml_strings
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PLACES_LIMIT", "Places"]
 
-PLACES_LIMIT = 4 * 1024 * 1024
+PLACES_LIMIT = 2 * 1024 * 1024
 """Bytes of a file in which a line is looked for."""
 
 
@@ -52,19 +52,22 @@ class Places:
         """The configuration's file, from the project root."""
         return self._project.location.config.source
 
-    @property
-    def rubric(self) -> str | None:
-        """The file that the requirements are read from, from the base."""
-        named = self._rubric_file
-        return None if named is None else self._from_base(*named)
+    def rubric(self, source: str | None) -> str | None:
+        """The file that the criteria are read from, from the base."""
+        return None if source is None else self._from_base(*self._rubric_file(source))
 
     def prediction(self, check_id: str) -> int | None:
         """The line of a check's id in the predictions."""
         return self._predictions.get(check_id)
 
-    def criterion(self, criterion_id: str) -> int | None:
-        """The line of a criterion's id in the file that the requirements are read from."""
-        return self._criteria.get(criterion_id)
+    def criteria(self, source: str | None) -> dict[str, int]:
+        """The line of each criterion's id in the file that they are read from."""
+        if source is None:
+            return {}
+        data = self._read(*self._rubric_file(source))
+        if source.endswith(".toml"):
+            return _ids(data, {("criteria", "id"), ("criteria", "criterion_id")})
+        return _published_ids(data)
 
     def command(self) -> int | None:
         """The line of the command that a rerun would run; None where the configuration is no TOML."""
@@ -85,34 +88,8 @@ class Places:
     def _predictions(self) -> dict[str, int]:
         return _ids(self._read(self._project.root, PREDICTIONS_NAME), {("checks", "id")})
 
-    @cached_property
-    def _rubric_file(self) -> tuple[Path, str] | None:
-        # The first of these that is there is the one that `load_rubric` reads first.
-        short = (self._project.root, self._project.config.rubric or SHORT_NAME)
-        executable = (self._project.state.root, RUBRIC_NAME)
-        return next((place for place in (short, executable) if (place[0] / place[1]).is_file()), None)
-
-    @cached_property
-    def _criteria(self) -> dict[str, int]:
-        place = self._rubric_file
-        if place is None:
-            return {}
-        data = self._read(*place)
-        if place[1].endswith(".toml"):
-            return _ids(data, {("criteria", "id"), ("criteria", "criterion_id")})
-        try:
-            value = parse(data)
-        except JsonFault:
-            return {}
-        criteria = value.get("criteria") if isinstance(value, dict) else None
-        entries = enumerate(criteria) if isinstance(criteria, list) else ()
-        named = {
-            entry["criterion_id"]: ("criteria", index, "criterion_id")
-            for index, entry in entries
-            if isinstance(entry, dict) and isinstance(entry.get("criterion_id"), str)
-        }
-        found = lines_of(_text(data), named.values())
-        return {name: line for name, path in named.items() if (line := found[path]) is not None}
+    def _rubric_file(self, source: str) -> tuple[Path, str]:
+        return (self._project.state.root if source == RUBRIC_NAME else self._project.root), source
 
     def _from_base(self, folder: Path, name: str) -> str | None:
         path = Path(os.path.normpath(Path(os.path.realpath(folder)) / name))
@@ -131,6 +108,21 @@ def _ids(data: bytes, paths: Collection[tuple[str, ...]]) -> dict[str, int]:
     for _, value, line in toml_strings(_text(data), paths):
         found.setdefault(value, line)
     return found
+
+
+def _published_ids(data: bytes) -> dict[str, int]:
+    try:
+        value = parse(data)
+    except JsonFault:
+        return {}
+    criteria = value.get("criteria") if isinstance(value, dict) else None
+    named = {
+        entry["criterion_id"]: ("criteria", index, "criterion_id")
+        for index, entry in enumerate(criteria if isinstance(criteria, list) else ())
+        if isinstance(entry, dict) and isinstance(entry.get("criterion_id"), str)
+    }
+    found = lines_of(_text(data), named.values())
+    return {name: line for name, path in named.items() if (line := found[path]) is not None}
 
 
 def _text(data: bytes) -> str:

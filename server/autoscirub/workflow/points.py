@@ -155,20 +155,24 @@ class _Listed:
 
     def _criteria(self, report: VerificationReport) -> Iterator[Point]:
         gaps = {result.criterion_id: result.evidence_gap for result in report.criteria}
+        path, lines = (
+            self._places.rubric(self._checked.rubric),
+            self._places.criteria(self._checked.rubric),
+        )
         for decision in report.decisions:
             yield Point(
                 decision,
                 "requirements",
                 _lines(decision.question, gaps.get(decision.subject, "")),
-                self._places.rubric,
-                self._places.criterion(decision.subject),
+                path,
+                lines.get(decision.subject),
             )
 
     def _undecided(self, decision: Decision) -> Point:
         """What is not frozen, at the file that a freeze would lock."""
         named = next((entry.path for entry in decision.evidence if entry.path), None)
         if decision.subject != "predictions":
-            return Point(decision, "requirements", _why(decision), self._places.rubric)
+            return Point(decision, "requirements", _why(decision), self._places.rubric(named))
         return self._whole(decision, "predictions", named or self._places.config)
 
     def _whole(self, decision: Decision, part: str, name: str | None, line: int | None = None) -> Point:
