@@ -208,6 +208,17 @@ def test_the_example_workflow_uses_inputs_that_the_action_has() -> None:
     assert "head.repo.full_name == github.repository" in step["with"]["trust-digest"]
 
 
+def test_the_workflow_of_the_page_is_the_file() -> None:
+    page = (ROOT / "docs" / "ci.md").read_text("utf-8")
+    assert f"```yaml\n{(ROOT / 'examples' / 'ci' / 'autoscirub.yml').read_text('utf-8')}```\n" in page
+
+
+def test_the_inputs_of_the_page_are_the_action_s() -> None:
+    page = (ROOT / "docs" / "ci.md").read_text("utf-8")
+    table = page.split("| input | what it is |\n|---|---|\n")[1].split("\n\n")[0]
+    assert re.findall(r"^\| `([\w-]+)`", table, re.MULTILINE) == list(ACTION["inputs"])
+
+
 # Pre-commit
 
 HOOKS = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from autoscirub.errors import TamperedError
 from autoscirub.models import Answer, Evidence
 from autoscirub.store import grant_trust, open_project, trust_view
-from autoscirub.workflow import answer_of, check, freeze, points_of
+from autoscirub.workflow import answer_of, check, freeze, points_of, scope
 from autoscirub.workflow.places import PLACES_LIMIT
 
 PREREG = """\
@@ -224,6 +225,21 @@ def test_a_file_that_is_too_large_to_look_through_has_no_line_and_is_still_named
     freeze(slope_project)
     write_results(slope_project, slope=0.9)
     assert places(found(slope_project), Answer.DOES_NOT_HOLD) == {"slope": ("prereg.toml", None)}
+
+
+def test_a_change_of_scope_is_said_with_the_points(ruled) -> None:
+    rubric = ruled / "rubric.toml"
+    rubric.write_text(
+        rubric.read_text("utf-8").replace("There is a table.", "There is a table of two columns.")
+    )
+    with pytest.raises(TamperedError) as refused:
+        check(ruled)
+    scope(ruled, reason="clearer", by="agent")
+    assert "C3" in str(refused.value)
+    said = found(ruled).said["requirements"]
+    assert said[0] == "1 of 3 criteria satisfied, decided by code, no judge"
+    assert said[1].startswith("scope changed at ")
+    assert said[1].endswith("by agent: clearer (C3)")
 
 
 # What is accepted

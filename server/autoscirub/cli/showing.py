@@ -67,8 +67,7 @@ def shown_check(
         parts.append(render_report(checked.report, stream))
     outcome = checked.verification.outcome if checked.verification else None
     for change in checked.scope_changes:
-        what = ", ".join([*change.criteria, *change.settings])
-        parts.append(f"scope changed at {change.at} by {change.by}: {plain(change.reason)} ({plain(what)})")
+        parts.append(plain(change.told))
     if short:
         parts = [line for part in parts for line in part.splitlines() if not line.startswith(" ")]
     parts.append(render_ending(checked.ended, outcome, stream))

@@ -91,9 +91,8 @@ class _Listed:
         if checked.report is not None:
             summary = checked.report.summary
             total = summary.passed + summary.failed
-            said["requirements"] = [
-                f"{summary.passed} of {total} criteria satisfied, decided by code, no judge"
-            ]
+            counted = f"{summary.passed} of {total} criteria satisfied, decided by code, no judge"
+            said["requirements"] = [counted, *(change.told for change in checked.scope_changes)]
         return said
 
     def _predictions(self, verification: Verification, accepted: bool) -> Iterator[Point]:
