@@ -121,6 +121,16 @@ def test_the_junit_file_is_of_the_same_check_and_beside_any_format(
         assert (ran.out == written) is (form == "junit")
 
 
+@pytest.mark.parametrize("form", FORMATS)
+def test_the_answer_is_the_same_where_stdout_cannot_hold_our_signs(frozen, write_results, cli, form) -> None:
+    write_results(frozen, slope=9.9)
+    env = {"PYTHONIOENCODING": "ascii"}
+    ran = cli("check", "--read-only", "--format", form, "--project", frozen, env=env)
+    assert (ran.status, ran.err) == (1, "")
+    assert ran.out.isascii()
+    assert "[??]" not in ran.out
+
+
 # Errors
 
 

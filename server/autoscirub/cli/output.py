@@ -23,8 +23,10 @@ _BAR_AFTER_SECONDS = 0.7
 
 
 def text(value: str) -> None:
-    """One block of plain text on stdout."""
-    sys.stdout.write(value if value.endswith("\n") else f"{value}\n")
+    """One block of plain text on stdout; what its encoding cannot hold is written as an escape."""
+    encoding = sys.stdout.encoding or "utf-8"
+    held = value.encode(encoding, "backslashreplace").decode(encoding)
+    sys.stdout.write(held if held.endswith("\n") else f"{held}\n")
 
 
 def file(path: Path, value: str) -> None:

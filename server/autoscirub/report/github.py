@@ -74,7 +74,7 @@ def _last_line(found: Points, stream: TextIO) -> str:
     said = [line for lines in found.said.values() for line in lines]
     hidden = sum(max(0, len(points) - ANNOTATIONS) for points in (errors, warnings, accepted))
     more = [f"{hidden} more than are shown here: autoscirub check --read-only"] if hidden else []
-    words = " · ".join(_one_line(entry) for entry in (", ".join(counted), *said, *more))
+    words = " · ".join(_cut(_one_line(entry), _MESSAGE) for entry in (", ".join(counted), *said, *more))
     return f"{sign(found.answer, stream)} {SIGNS[found.answer][1]}: {words}"
 
 
