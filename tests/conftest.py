@@ -139,3 +139,47 @@ def tree() -> Callable[[Path], dict[str, Any]]:
         return found
 
     return look
+
+
+@dataclass(frozen=True)
+class Obeyed:
+    """A workflow command that GitHub's runner takes from a line."""
+
+    name: str
+    properties: dict[str, str]
+    data: str
+
+
+@pytest.fixture
+def obeyed() -> Callable[[str], list[Obeyed]]:
+    """What GitHub's runner obeys in a step's output: commands of both of its forms, read as it reads them."""
+    known = {
+        *("error", "warning", "notice", "debug", "group", "endgroup", "add-mask", "add-path", "set-env"),
+        *("set-output", "save-state", "stop-commands", "echo", "add-matcher", "remove-matcher"),
+        *("internal-set-repo-path", "token"),
+    }
+
+    def unescaped(text: str, marks: str) -> str:
+        for mark in f"{marks}%":
+            text = text.replace(f"%{ord(mark):02X}", mark)
+        return text
+
+    def command(line: str) -> Obeyed | None:
+        start = line.lstrip()
+        if start.startswith("::") and (end := start.find("::", 2)) >= 0:
+            name, _, listed = start[2:end].partition(" ")
+            pairs = [pair.split("=", 1) for pair in listed.strip().split(",") if "=" in pair]
+            if name.lower() in known:
+                properties = {key: unescaped(value, "\r\n:,") for key, value in pairs}
+                return Obeyed(name, properties, unescaped(start[end + 2 :], "\r\n"))
+        if (at := line.find("##[")) >= 0 and (end := line.find("]", at)) >= 0:
+            name = line[at + 3 : end].partition(" ")[0]
+            if name.lower() in known:
+                return Obeyed(name, {}, line[end + 1 :])
+        return None
+
+    def look(output: str) -> list[Obeyed]:
+        lines = output.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        return [found for line in lines if (found := command(line)) is not None]
+
+    return look

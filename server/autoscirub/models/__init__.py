@@ -19,7 +19,17 @@ from autoscirub.models.config import (
     RoundsConfig,
     RunConfig,
 )
-from autoscirub.models.decision import SIGNS, Answer, Asks, Cost, DecidedBy, Decision, Evidence, weakest
+from autoscirub.models.decision import (
+    SIGNS,
+    Answer,
+    Asks,
+    Cost,
+    DecidedBy,
+    Decision,
+    Evidence,
+    overall,
+    weakest,
+)
 from autoscirub.models.manifest import (
     Ended,
     FileDigest,
@@ -41,6 +51,7 @@ if TYPE_CHECKING:
     from autoscirub.models.faults import describe_faults, owner
     from autoscirub.models.layout import Layout, LayoutEntry
     from autoscirub.models.numbers import NumberClass, ReportNumber
+    from autoscirub.models.points import Point, Points
     from autoscirub.models.policy import (
         POLICY_RULES,
         Policy,
@@ -118,6 +129,8 @@ __all__ = [
     "NumberClass",
     "NumbersConfig",
     "Outcome",
+    "Point",
+    "Points",
     "Policy",
     "PolicyJudge",
     "PolicyRerun",
@@ -155,6 +168,7 @@ __all__ = [
     "against_policy",
     "describe_faults",
     "now",
+    "overall",
     "owner",
     "strict_json",
     "under_policy",
@@ -178,6 +192,7 @@ _LATER = {
     ),
     **dict.fromkeys(("CriterionResult", "CriterionStatus", "ReportSummary", "VerificationReport"), "report"),
     **dict.fromkeys(("NumberClass", "ReportNumber"), "numbers"),
+    **dict.fromkeys(("Point", "Points"), "points"),
     **dict.fromkeys(("RerunBasis", "RerunRecord"), "rerun"),
     **dict.fromkeys(
         ("Change", "ChangeSummary", "Event", "Infeasible", "RevisionPlan", "RevisionTarget"), "rounds"
