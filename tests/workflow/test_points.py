@@ -125,7 +125,7 @@ def test_a_number_stands_on_its_line_and_only_those_that_matter_are_points(
 def test_under_strict_an_ambiguous_number_is_a_point_and_one_without_source_an_error(
     slope_project, write_results
 ) -> None:
-    write_results(slope_project, slope=0.512, low=7.25, high=7.25)
+    write_results(slope_project, slope=0.512, low=7.251, high=7.249)
     (slope_project / "autoscirub.toml").write_text("[numbers]\nstrict = true\n")
     (slope_project / "report.md").write_text("Slope 0.512.\nIt is 7.25.\nAnd 812.5.\n", "utf-8")
     points = found(slope_project)
