@@ -128,14 +128,15 @@ def cli() -> Callable[..., Ran]:
 
 @pytest.fixture
 def tree() -> Callable[[Path], dict[str, Any]]:
-    """A folder's whole content, with modes and times, so that two looks show whether anything was written."""
+    """A folder's whole content, with modes, inodes and times, so that two looks show whether anything was written."""
 
     def look(root: Path) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for path in sorted([root, *root.rglob("*")]):
             status = path.lstat()
             content = path.read_bytes() if path.is_file() and not path.is_symlink() else None
-            found[str(path.relative_to(root))] = (status.st_mode, status.st_size, status.st_mtime_ns, content)
+            kept = (status.st_mode, status.st_size, status.st_mtime_ns, content, status.st_ino)
+            found[str(path.relative_to(root))] = kept
         return found
 
     return look
