@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from autoscirub.cli import output
-from autoscirub.cli.options import AcceptScope, Continue, Fresh, Json, Project, StateDir, app, example
+from autoscirub.cli.options import AcceptScope, Continue, Fresh, Json, Project, Reason, StateDir, app, example
 from autoscirub.cli.showing import shown_check, shown_run, worst_of
 
 
@@ -159,7 +159,7 @@ def run(
 
 @app.command(epilog=example("autoscirub scope --reason 'the sensor of station 4 was broken'"))
 def scope(
-    reason: Annotated[str, typer.Option("--reason", help="Why; it stands in the record for good.")],
+    reason: Reason,
     project: Project = None,
     state_dir: StateDir = None,
     as_json: Json = False,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["AcceptScope", "Continue", "Fresh", "Json", "Project", "StateDir", "app", "example"]
+__all__ = ["AcceptScope", "Continue", "Fresh", "Json", "Project", "Reason", "StateDir", "app", "example"]
 
 app = typer.Typer(
     name="autoscirub",
@@ -33,6 +33,7 @@ Fresh = Annotated[bool, typer.Option("--fresh", help="Decide everything anew; re
 AcceptScope = Annotated[
     bool, typer.Option("--accept-scope", help="Exit 0 also when an agent had changed the scope.")
 ]
+Reason = Annotated[str, typer.Option("--reason", help="Why; it stands in the record for good.")]
 Continue = Annotated[bool, typer.Option("--continue", help="Go on after an ending, on the record.")]
 
 
