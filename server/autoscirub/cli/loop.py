@@ -17,6 +17,7 @@ from autoscirub.cli.options import (
     Json,
     JunitFile,
     Project,
+    Reason,
     StateDir,
     app,
     example,
@@ -216,7 +217,7 @@ def run(
 
 @app.command(epilog=example("autoscirub scope --reason 'the sensor of station 4 was broken'"))
 def scope(
-    reason: Annotated[str, typer.Option("--reason", help="Why; it stands in the record for good.")],
+    reason: Reason,
     project: Project = None,
     state_dir: StateDir = None,
     as_json: Json = False,

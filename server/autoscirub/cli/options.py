@@ -15,6 +15,7 @@ __all__ = [
     "Json",
     "JunitFile",
     "Project",
+    "Reason",
     "StateDir",
     "app",
     "example",
@@ -51,6 +52,7 @@ Accept = Annotated[
 JunitFile = Annotated[
     Path | None, typer.Option("--junit-file", help="Write JUnit XML there too, of the same check.")
 ]
+Reason = Annotated[str, typer.Option("--reason", help="Why; it stands in the record for good.")]
 Continue = Annotated[bool, typer.Option("--continue", help="Go on after an ending, on the record.")]
 
 
