@@ -31,6 +31,21 @@ kind = "expr"
 expr = "abs(results.slope - 0.5) < 0.1"
 """
 
+MALFORMED_RUBRICS = {
+    # file of field case 06 -> what its refusal says
+    "all-zero-weights": ["criteria[0].weight (criterion 'C1')", "criteria[1].weight (criterion 'C2')"],
+    "bare-list": ["a bare list", 'put the list under "criteria"'],
+    "duplicate-by-case-or-space": ["criteria[1].criterion_id (criterion 'c1 ')"],
+    "duplicate-ids": ["criteria[2].criterion_id (criterion 'C2')"],
+    "priority-words": ["criteria[0].priority (criterion 'C1')", "criteria[1].priority (criterion 'C2')"],
+    "strings-for-lists": [
+        "criteria[0].metrics (criterion 'C1')",
+        "criteria[0].expected_artifacts (criterion 'C1')",
+    ],
+    "unknown-goal": ["criteria[0].goal_ids[0] (criterion 'C1')", "'G9'"],
+    "weights": [f"criteria[{index}].weight (criterion 'C{index + 1}')" for index in range(5)],
+}
+
 
 @pytest.fixture(autouse=True)
 def _private_machine(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,6 +85,33 @@ def field_case(field: Path, tmp_path: Path) -> Callable[[str], Path]:
         return target
 
     return copy
+
+
+@pytest.fixture(scope="session")
+def field_cases(field: Path) -> Path:
+    """The folder of the numbered field cases. Not to be written to."""
+    return field / "cases"
+
+
+@dataclass(frozen=True)
+class MalformedRubric:
+    """A rubric of field case 06."""
+
+    file: Path
+    faults: list[str]  # each is said by the refusal
+
+
+@pytest.fixture(scope="session")
+def malformed_rubrics() -> dict[str, list[str]]:
+    """The table of the malformed rubrics: the file's name and what its refusal says."""
+    return MALFORMED_RUBRICS
+
+
+@pytest.fixture(params=MALFORMED_RUBRICS)
+def malformed_rubric(request: pytest.FixtureRequest, field_cases: Path) -> MalformedRubric:
+    """Each malformed rubric among the field cases. Not to be written to."""
+    file = field_cases / "06-malformed-rubrics" / f"{request.param}.json"
+    return MalformedRubric(file, MALFORMED_RUBRICS[request.param])
 
 
 @pytest.fixture
@@ -128,14 +170,59 @@ def cli() -> Callable[..., Ran]:
 
 @pytest.fixture
 def tree() -> Callable[[Path], dict[str, Any]]:
-    """A folder's whole content, with modes and times, so that two looks show whether anything was written."""
+    """A folder's whole content, with modes, inodes and times, so that two looks show whether anything was written."""
 
     def look(root: Path) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for path in sorted([root, *root.rglob("*")]):
             status = path.lstat()
             content = path.read_bytes() if path.is_file() and not path.is_symlink() else None
-            found[str(path.relative_to(root))] = (status.st_mode, status.st_size, status.st_mtime_ns, content)
+            kept = (status.st_mode, status.st_size, status.st_mtime_ns, content, status.st_ino)
+            found[str(path.relative_to(root))] = kept
         return found
+
+    return look
+
+
+@dataclass(frozen=True)
+class Obeyed:
+    """A workflow command that GitHub's runner takes from a line."""
+
+    name: str
+    properties: dict[str, str]
+    data: str
+
+
+@pytest.fixture
+def obeyed() -> Callable[[str], list[Obeyed]]:
+    """What GitHub's runner obeys in a step's output: commands of both of its forms, read as it reads them."""
+    known = {
+        *("error", "warning", "notice", "debug", "group", "endgroup", "add-mask", "add-path", "set-env"),
+        *("set-output", "save-state", "stop-commands", "echo", "add-matcher", "remove-matcher"),
+        *("internal-set-repo-path", "token"),
+    }
+
+    def unescaped(text: str, marks: str) -> str:
+        for mark in f"{marks}%":
+            text = text.replace(f"%{ord(mark):02X}", mark)
+        return text
+
+    def command(line: str) -> Obeyed | None:
+        start = line.lstrip()
+        if start.startswith("::") and (end := start.find("::", 2)) >= 0:
+            name, _, listed = start[2:end].partition(" ")
+            pairs = [pair.split("=", 1) for pair in listed.strip().split(",") if "=" in pair]
+            if name.lower() in known:
+                properties = {key: unescaped(value, "\r\n:,") for key, value in pairs}
+                return Obeyed(name, properties, unescaped(start[end + 2 :], "\r\n"))
+        if (at := line.find("##[")) >= 0 and (end := line.find("]", at)) >= 0:
+            name = line[at + 3 : end].partition(" ")[0]
+            if name.lower() in known:
+                return Obeyed(name, {}, line[end + 1 :])
+        return None
+
+    def look(output: str) -> list[Obeyed]:
+        lines = output.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        return [found for line in lines if (found := command(line)) is not None]
 
     return look

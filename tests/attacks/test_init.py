@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -17,6 +17,8 @@ from autoscirub.errors import AutoscirubError
 from autoscirub.setup import find_setup, initialise, looking
 from autoscirub.setup.reading_code import read_code
 from autoscirub.store import load_config
+
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 NUMBERS = json.dumps({"secret": 42})
 NAMES = [
@@ -29,20 +31,6 @@ NAMES = [
     "Snakefile",
     "run.sh",
 ]
-
-
-@pytest.fixture(autouse=True)
-def _no_waiting() -> Iterator[None]:
-    """Fail, rather than hang, where something waits."""
-
-    def give_up(*_: object) -> NoReturn:
-        raise AssertionError("it waited")
-
-    before = signal.signal(signal.SIGALRM, give_up)
-    signal.alarm(30)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
 
 
 def make_sparse(path: Path) -> None:

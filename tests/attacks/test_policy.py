@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,21 +16,9 @@ from autoscirub.errors import ConfigError
 from autoscirub.store import load_policy, open_project
 from autoscirub.store.policy import LoadedPolicy
 
+pytestmark = pytest.mark.usefixtures("no_waiting")
+
 VARIABLE = "AUTOSCIRUB_POLICY"
-
-
-@pytest.fixture(autouse=True)
-def _no_waiting() -> Iterator[None]:
-    """Fail, rather than hang, where something waits."""
-
-    def give_up(*_: object) -> NoReturn:
-        raise AssertionError("it waited")
-
-    before = signal.signal(signal.SIGALRM, give_up)
-    signal.alarm(60)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture(params=["named", "system"])

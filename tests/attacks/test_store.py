@@ -10,9 +10,8 @@ import contextlib
 import errno
 import fcntl
 import os
-import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -23,6 +22,8 @@ from autoscirub.models import RunManifest
 from autoscirub.store.locks import HOLDER_NAME, LEASE_NAME, LOCK_NAME
 from autoscirub.store.resolve import resolve
 from autoscirub.store.state import StateStore
+
+pytestmark = pytest.mark.usefixtures("no_waiting")
 
 Tree = Callable[[Path], dict[str, Any]]
 BASHRC = b"export PATH=$HOME/bin:$PATH\n"
@@ -43,20 +44,6 @@ def state(tmp_path: Path) -> Path:
     folder = tmp_path / "project" / ".autoscirub"
     folder.mkdir(parents=True)
     return folder
-
-
-@pytest.fixture(autouse=True)
-def _no_waiting() -> Iterator[None]:
-    """Fail, rather than hang, where something waits."""
-
-    def give_up(*_: object) -> NoReturn:
-        raise AssertionError("it waited")
-
-    before = signal.signal(signal.SIGALRM, give_up)
-    signal.alarm(60)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
 
 
 def _make_socket(path: Path, _: Path) -> None:

@@ -70,48 +70,32 @@ def project(folder: Path, files: dict[str, str]) -> Any:
     return open_project(folder)
 
 
-FIELD_FAULTS = {
-    # file of field case 06 -> what its refusal says
-    "all-zero-weights": ["criteria[0].weight (criterion 'C1')", "criteria[1].weight (criterion 'C2')"],
-    "bare-list": ["a bare list", 'put the list under "criteria"'],
-    "duplicate-by-case-or-space": ["criteria[1].criterion_id (criterion 'c1 ')"],
-    "duplicate-ids": ["criteria[2].criterion_id (criterion 'C2')"],
-    "priority-words": ["criteria[0].priority (criterion 'C1')", "criteria[1].priority (criterion 'C2')"],
-    "strings-for-lists": [
-        "criteria[0].metrics (criterion 'C1')",
-        "criteria[0].expected_artifacts (criterion 'C1')",
-    ],
-    "unknown-goal": ["criteria[0].goal_ids[0] (criterion 'C1')", "'G9'"],
-    "weights": [f"criteria[{index}].weight (criterion 'C{index + 1}')" for index in range(5)],
-}
-
-
-@pytest.mark.parametrize("name", FIELD_FAULTS)
 def test_each_malformed_field_rubric_is_refused_naming_file_criterion_and_field(
-    field_case: Callable[[str], Path], name: str
+    malformed_rubric: Any,
 ) -> None:
-    data = (field_case("06") / f"{name}.json").read_bytes()
+    name = malformed_rubric.file.name
     with pytest.raises(CheckError) as refusal:
-        read_rubric(data, f"{name}.json")
+        read_rubric(malformed_rubric.file.read_bytes(), name)
     lines = str(refusal.value).splitlines()
-    assert [line for line in lines if not line.startswith(f"{name}.json: ")] == []
-    assert [part for part in FIELD_FAULTS[name] if not any(part in line for line in lines)] == []
+    assert [line for line in lines if not line.startswith(f"{name}: ")] == []
+    assert [part for part in malformed_rubric.faults if not any(part in line for line in lines)] == []
 
 
-@pytest.mark.parametrize("name", FIELD_FAULTS)
 def test_a_malformed_rubric_is_refused_at_load_and_left_where_it_is(
-    field_case: Callable[[str], Path], tmp_path: Path, name: str
+    malformed_rubric: Any, tmp_path: Path
 ) -> None:
-    text = (field_case("06") / f"{name}.json").read_text(encoding="utf-8")
+    text = malformed_rubric.file.read_text(encoding="utf-8")
     opened = project(tmp_path / "p", {".autoscirub/executable_rubric.json": text})
     with pytest.raises(CheckError, match=r"executable_rubric\.json: "):
         load_rubric(opened)
     assert (opened.root / ".autoscirub/executable_rubric.json").read_text(encoding="utf-8") == text
 
 
-def test_every_file_of_field_case_06_is_in_the_table(field_case: Callable[[str], Path]) -> None:
+def test_every_file_of_field_case_06_is_in_the_table(
+    field_case: Callable[[str], Path], malformed_rubrics: dict[str, list[str]]
+) -> None:
     names = {path.stem for path in field_case("06").glob("*.json")} - {"case"}
-    assert names == set(FIELD_FAULTS)
+    assert names == set(malformed_rubrics)
 
 
 def test_an_empty_rubric_is_nothing_to_verify(field_case: Callable[[str], Path]) -> None:

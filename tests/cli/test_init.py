@@ -17,7 +17,8 @@ SERVER = Path(__file__).resolve().parents[2] / "server"
 PROMPT = b", or none"
 # So that the terminal is the process's own, and Ctrl-C on it is a signal.
 OWN_TERMINAL = (
-    "import os, sys; os.login_tty(0); "
+    # Started in the background, the tests inherit that Ctrl-C is ignored; a person's terminal does not.
+    "import os, signal, sys; os.login_tty(0); signal.signal(signal.SIGINT, signal.SIG_DFL); "
     "os.execv(sys.executable, [sys.executable, '-m', 'autoscirub', *sys.argv[1:]])"
 )
 

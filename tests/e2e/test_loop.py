@@ -83,14 +83,23 @@ SHARES = 4
 LOOP = ["run", "--max-rounds", "4", "--revise", f"{sys.executable} revise.py"]
 
 
-def prepare(start, folder: Path) -> tuple[Path, dict[str, str]]:
+def prepare(start, folder: Path, *, reruns: bool = False) -> tuple[Path, dict[str, str]]:
+    """A copy that is frozen and run. Without `reruns` its code is not run again: a rerun takes no step of the store
+    of its own, and would take most of the time of a test that kills at every one."""
     project, _, environment = start
     copy = folder / "nile"
     shutil.copytree(project, copy)
+    if not reruns:
+        config, rubric = copy / "autoscirub.toml", copy / "rubric.toml"
+        config.write_text(config.read_text("utf-8").split("\n[run]\n")[0], encoding="utf-8")
+        before, _, after = rubric.read_text("utf-8").rpartition("\n[[criteria]]\n")
+        assert after.startswith('id = "comes-out-again"')
+        rubric.write_text(before, encoding="utf-8")
     environment = {**environment, "AUTOSCIRUB_DATA_DIR": str(folder / "data")}
     for command in ([sys.executable, "-m", "autoscirub", "freeze"], [sys.executable, "run.py"]):
         subprocess.run(command, cwd=copy, env=environment, check=True, capture_output=True)
-    allow(copy, environment)
+    if reruns:
+        allow(copy, environment)
     return copy, environment
 
 
@@ -135,13 +144,26 @@ def test_killed_at_every_step_the_loop_started_again_ends_as_an_uninterrupted_on
         shutil.copytree(tmp_path / "prepared", folder, symlinks=True)
         copy = folder / "nile"
         environment["AUTOSCIRUB_DATA_DIR"] = str(folder / "data")
-        allow(copy, environment)  # in this place, which is another
         assert drive(start, copy, environment, "kill", number) == -signal.SIGKILL, number
         assert drive(start, copy, environment, "go", 0) == 0, number
         assert normalised(copy) == expected, number
         assert events(copy) == events(whole), number
         shutil.rmtree(folder)
     assert prepared.exists()
+
+
+@pytest.mark.slow
+def test_killed_beside_a_rerun_the_loop_started_again_ends_as_an_uninterrupted_one(start, tmp_path) -> None:
+    whole, environment = prepare(start, tmp_path / "whole", reruns=True)
+    assert drive(start, whole, environment, "count", 0) == 0
+    steps = int((whole.parent / "count").read_text())
+    expected = normalised(whole)
+    assert '"reproduced"' in expected[".autoscirub/rerun.json"]
+    for number in (1, steps // 3, 2 * steps // 3, steps):
+        copy, environment = prepare(start, tmp_path / f"killed-{number}", reruns=True)
+        assert drive(start, copy, environment, "kill", number) == -signal.SIGKILL, number
+        assert drive(start, copy, environment, "go", 0) == 0, number
+        assert normalised(copy) == expected, number
 
 
 @pytest.mark.slow

@@ -222,7 +222,7 @@ def test_the_figure_draws_the_series_the_two_means_and_the_change(revised: Path)
     assert decision.answer is Answer.HOLDS
     assert [entry.note for entry in decision.evidence] == [None]
 
-    root = ElementTree.parse(revised / SVG).getroot()  # noqa: S314 - our own file
+    root = ElementTree.parse(revised / SVG).getroot()
     drawn = {element.get("id"): element for element in root.iter() if element.get("id")}
     assert drawn.keys() == {"flow", "change", "mean-before", "mean-after"}
     points = [tuple(map(float, point.split(","))) for point in drawn["flow"].get("points").split()]

@@ -1,9 +1,8 @@
-"""What several tests of the models need: a rubric and a report that use every field, and the field cases."""
+"""What several tests of the models need: a rubric and a report that use every field."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,12 +57,3 @@ def report() -> dict[str, Any]:
     """A report in which every known field stands at least once."""
     loaded: dict[str, Any] = json.loads(_REPORT)
     return loaded
-
-
-@pytest.fixture
-def field_cases() -> Path:
-    """The folder of field cases beside the repository; skips where it is not there."""
-    folder = Path(__file__).resolve().parents[3] / "shared" / "field" / "cases"
-    if not folder.is_dir():
-        pytest.skip("the field cases are not beside this checkout")
-    return folder

@@ -205,30 +205,12 @@ def test_the_texts_are_what_the_format_asks_to_be_settled_each_once() -> None:
     assert criterion.uncovered() == ["points", "both are there"]
 
 
-FIELD_FAULTS = {
-    "all-zero-weights": ["criteria[0].weight (criterion 'C1')", "criteria[1].weight (criterion 'C2')"],
-    "bare-list": ["a bare list", '"criteria"'],
-    "duplicate-by-case-or-space": ["criteria[1].criterion_id (criterion 'c1 ')"],
-    "duplicate-ids": ["criteria[2].criterion_id (criterion 'C2')"],
-    "priority-words": ["criteria[0].priority (criterion 'C1')", "criteria[1].priority (criterion 'C2')"],
-    "strings-for-lists": [
-        "criteria[0].metrics (criterion 'C1')",
-        "criteria[0].expected_artifacts (criterion 'C1')",
-    ],
-    "unknown-goal": ["criteria[0].goal_ids[0] (criterion 'C1')", "'G9'"],
-    "weights": [f"criteria[{index}].weight (criterion 'C{index + 1}')" for index in range(5)],
-}
-
-
-@pytest.mark.parametrize("name", FIELD_FAULTS)
-def test_each_malformed_field_rubric_is_refused_naming_criterion_and_field(
-    field_cases: Any, name: str
-) -> None:
-    text = (field_cases / "06-malformed-rubrics" / f"{name}.json").read_text(encoding="utf-8")
+def test_each_malformed_field_rubric_is_refused_naming_criterion_and_field(malformed_rubric: Any) -> None:
+    text = malformed_rubric.file.read_text(encoding="utf-8")
     with pytest.raises(ValidationError) as refusal:
         ExecutableRubric.model_validate_json(text)
     said = "\n".join(describe_faults(refusal.value, json.loads(text)))
-    assert [part for part in FIELD_FAULTS[name] if part not in said] == []
+    assert [part for part in malformed_rubric.faults if part not in said] == []
 
 
 def test_an_empty_field_rubric_is_nothing_to_verify(field_cases: Any) -> None:

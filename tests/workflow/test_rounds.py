@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+from pathlib import Path
 
 import pytest
 
@@ -268,11 +271,8 @@ os.kill(os.getppid(), signal.SIGKILL)
 @pytest.fixture
 def cut_off(reviser):
     """Run the loop in a process that is killed while its reviser is at work."""
-    import os
-    import signal
     import subprocess
     import sys
-    from pathlib import Path
 
     def run(project) -> None:
         program = "import sys; from autoscirub.workflow import run_rounds; run_rounds(sys.argv[1], revise=sys.argv[2:])"
@@ -333,17 +333,23 @@ def test_a_round_part_that_is_a_directory_is_named_and_the_other_rounds_stand(ru
 
 
 DAEMON = """
-import os, signal, sys, time
-if os.fork() == 0:
+import os, pathlib, signal
+child = os.fork()
+if child == 0:
     os.setsid()
     signal.pause()  # holds the pipe of its parent for ever
+pathlib.Path(__file__).with_suffix(".pid").write_text(str(child))
 print("gone")
 """
 
 
 def test_a_grandchild_that_left_the_group_and_holds_the_pipe_is_not_waited_for(ruled, reviser) -> None:
     said: list[bytes] = []
-    ran = run_rounds(ruled, revise=reviser(DAEMON), said=said.append)
+    command = reviser(DAEMON)
+    try:
+        ran = run_rounds(ruled, revise=command, said=said.append)
+    finally:
+        os.kill(int(Path(command[1]).with_suffix(".pid").read_text()), signal.SIGKILL)
     assert ran.ended.state == "stalled"
     assert said == [b"gone"]
 
@@ -365,11 +371,8 @@ def test_a_changes_file_that_cannot_be_read_fails_the_revision_and_what_it_locke
 def test_a_cut_off_revision_that_had_touched_what_is_locked_is_put_back_and_begins_again(
     ruled, reviser
 ) -> None:
-    import os
-    import signal
     import subprocess
     import sys
-    from pathlib import Path
 
     before = {name: (ruled / name).read_bytes() for name in ("rubric.toml", "prereg.toml", ".prereg.lock")}
     touching = "import os, pathlib, signal\n"

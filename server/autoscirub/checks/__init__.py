@@ -35,7 +35,7 @@ from autoscirub.checks.predictions import (
     read_predictions,
 )
 from autoscirub.checks.report_file import find_report
-from autoscirub.checks.rerun import Rerun, rerun, rerun_basis, rerun_record
+from autoscirub.checks.rerun import Rerun, key_lines, rerun, rerun_basis, rerun_record
 from autoscirub.checks.results import (
     DEFAULT_RESULTS,
     Results,
@@ -98,6 +98,7 @@ __all__ = [
     "find_results",
     "freeze_note",
     "gather",
+    "key_lines",
     "lint_predictions",
     "lint_rubric",
     "load_results",

@@ -8,36 +8,94 @@ from typing import Annotated
 import typer
 
 from autoscirub.cli import output
-from autoscirub.cli.options import AcceptScope, Continue, Fresh, Json, Project, StateDir, app, example
-from autoscirub.cli.showing import shown_check, shown_run, worst_of
+from autoscirub.cli.faces import FORMATS
+from autoscirub.cli.options import (
+    Accept,
+    AcceptScope,
+    Continue,
+    Fresh,
+    Json,
+    JunitFile,
+    Project,
+    Reason,
+    StateDir,
+    app,
+    example,
+)
+from autoscirub.cli.showing import CHECK_STATUS, shown_check, shown_run, worst_of
 
 
-@app.command(epilog=example("autoscirub check", "autoscirub check --read-only --format json"))
+@app.command(
+    epilog=example(
+        "autoscirub check",
+        "autoscirub check --read-only --format json",
+        "autoscirub check --read-only --format github --accept refuted",
+    )
+)
 def check(
     project: Project = None,
     state_dir: StateDir = None,
     as_json: Json = False,
     read_only: Annotated[bool, typer.Option("--read-only", help="Write nothing.")] = False,
     fresh: Fresh = False,
-    format: Annotated[str, typer.Option("--format", help="text or json.")] = "text",  # noqa: A002 - the option's name
+    format: Annotated[  # noqa: A002 - the option's name
+        str, typer.Option("--format", help="text, json, github (annotations) or junit (XML).")
+    ] = "text",
+    accept: Accept = None,
+    junit_file: JunitFile = None,
 ) -> int:
     """Decide everything that is set up, once.
 
     Exit status: 1 if anything does not hold, else 2 if anything could not be told, else 0.
     """
-    if format not in {"text", "json"}:
-        raise typer.BadParameter(f"{format!r}: expected text or json", param_hint="--format")
+    _refuse_unknown(format, accept, as_json=as_json)
+    from autoscirub.workflow import accepted_of, answer_of
     from autoscirub.workflow import check as run_check
 
     with output.bar("checking") as progress:
         checked = run_check(project, state_dir=state_dir, read_only=read_only, fresh=fresh, progress=progress)
-    worst = worst_of(checked.decisions)
+    accept_ = () if accept is None else (accept,)
+    accepted = accepted_of(checked, accept_)
+    worst = CHECK_STATUS[answer_of(checked, accepted).value]
+    shown = ""
+    if format in {"github", "junit"} or junit_file is not None:
+        from autoscirub.report import render_github, render_junit
+        from autoscirub.workflow import points_of
+
+        found = points_of(checked, project, state_dir=state_dir, accept=accept_)
+        shown = render_github(found, sys.stdout) if format == "github" else render_junit(found)
+        if junit_file is not None:
+            output.file(junit_file, render_junit(found))
     if as_json or format == "json":
-        output.json_answer(checked.decisions, ok=worst == 0, **checked.facts())
+        output.json_answer(
+            checked.decisions,
+            ok=worst == 0,
+            **checked.facts(),
+            accepted=[decision.subject for decision in accepted],
+        )
+    elif format in {"github", "junit"}:
+        output.text(shown)
     else:
-        output.text(shown_check(checked, sys.stdout))
+        output.text(shown_check(checked, sys.stdout, accepted=accepted))
         output.notices(checked.notices if checked.verification is None else [])
     return worst
+
+
+def _refuse_unknown(form: str, accept: str | None, *, as_json: bool) -> None:
+    if form not in FORMATS:
+        raise typer.BadParameter(f"{form!r}: expected {' or '.join(FORMATS)}", param_hint="--format")
+    if as_json and form not in {"text", "json"}:
+        raise typer.BadParameter(
+            f"{form!r}: --json asks for another; give one of them", param_hint="--format"
+        )
+    if accept is not None:
+        from autoscirub.workflow import ACCEPTABLE
+
+        if accept not in ACCEPTABLE:
+            raise typer.BadParameter(
+                f"{accept!r}: expected {' or '.join(ACCEPTABLE)}; nothing else is waived",
+                param_hint="--accept",
+            )
 
 
 @app.command(epilog=example("autoscirub criterion C2"))
@@ -159,7 +217,7 @@ def run(
 
 @app.command(epilog=example("autoscirub scope --reason 'the sensor of station 4 was broken'"))
 def scope(
-    reason: Annotated[str, typer.Option("--reason", help="Why; it stands in the record for good.")],
+    reason: Reason,
     project: Project = None,
     state_dir: StateDir = None,
     as_json: Json = False,

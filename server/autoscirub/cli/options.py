@@ -7,7 +7,19 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["AcceptScope", "Continue", "Fresh", "Json", "Project", "StateDir", "app", "example"]
+__all__ = [
+    "Accept",
+    "AcceptScope",
+    "Continue",
+    "Fresh",
+    "Json",
+    "JunitFile",
+    "Project",
+    "Reason",
+    "StateDir",
+    "app",
+    "example",
+]
 
 app = typer.Typer(
     name="autoscirub",
@@ -33,6 +45,14 @@ Fresh = Annotated[bool, typer.Option("--fresh", help="Decide everything anew; re
 AcceptScope = Annotated[
     bool, typer.Option("--accept-scope", help="Exit 0 also when an agent had changed the scope.")
 ]
+Accept = Annotated[
+    str | None,
+    typer.Option("--accept", help="refuted: refuted predictions do not count for the exit status."),
+]
+JunitFile = Annotated[
+    Path | None, typer.Option("--junit-file", help="Write JUnit XML there too, of the same check.")
+]
+Reason = Annotated[str, typer.Option("--reason", help="Why; it stands in the record for good.")]
 Continue = Annotated[bool, typer.Option("--continue", help="Go on after an ending, on the record.")]
 
 

@@ -5,22 +5,48 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import typer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from autoscirub.cli.faces import Face
     from autoscirub.models import Decision
     from autoscirub.workflow import LoopStep
 
-__all__ = ["bar", "document", "failure", "json_answer", "notices", "passed_on", "text", "told_step"]
+__all__ = ["bar", "document", "failure", "file", "json_answer", "notices", "passed_on", "text", "told_step"]
 
 _BAR_AFTER_SECONDS = 0.7
 
 
 def text(value: str) -> None:
-    """One block of plain text on stdout."""
-    sys.stdout.write(value if value.endswith("\n") else f"{value}\n")
+    """One block of plain text on stdout; what its encoding cannot hold is written as an escape."""
+    encoding = sys.stdout.encoding or "utf-8"
+    held = value.encode(encoding, "backslashreplace").decode(encoding)
+    sys.stdout.write(held if held.endswith("\n") else f"{held}\n")
+
+
+def file(path: Path, value: str) -> None:
+    """JUnit XML in a file that the user named. Raises a usage error where it cannot be written.
+
+    In a stranger's repository a link may lie there, and what it leads to is none of ours to write.
+    """
+    from autoscirub.errors import StateError
+    from autoscirub.store import write_atomic
+
+    try:
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            raise typer.BadParameter(
+                f"{path}: is a link or no regular file; name one that is, or a new one",
+                param_hint="--junit-file",
+            )
+        write_atomic(path, value.encode("utf-8"))
+    except (StateError, OSError, ValueError) as error:
+        why = error.__cause__ or error
+        raise typer.BadParameter(f"{path}: cannot be written: {why}", param_hint="--junit-file") from None
 
 
 def document(value: Any) -> None:
@@ -56,15 +82,25 @@ def told_step(step: LoopStep) -> None:
     sys.stderr.write(f"· {step.did}\n")
 
 
-def failure(kind: str, message: str, status: int, *, as_json: bool, error: Exception | None = None) -> int:
-    """Say what went wrong: on stderr for people, as the one document on stdout with `--json`."""
-    if as_json:
+def failure(kind: str, message: str, status: int, *, face: Face, error: Exception | None = None) -> int:
+    """Say what went wrong: on stderr for people, and on stdout in the form in which an answer was asked for."""
+    if face.junit_file is not None:
+        from autoscirub.report import junit_error
+
+        with contextlib.suppress(typer.BadParameter):  # it may be this very file that cannot be written
+            file(Path(face.junit_file), junit_error(kind, message))
+    if face.format == "json":
         faults = {name: getattr(error, name) for name in ("faults", "warnings") if getattr(error, name, None)}
         document({"ok": False, "decisions": [], "error": {"kind": kind, "message": message, **faults}})
     else:
-        from autoscirub.report import plain, sign_for_error
+        from autoscirub.report import github_error, inert, junit_error, plain, sign_for_error
 
-        sys.stderr.write(f"{sign_for_error(sys.stderr)} {plain(message, keep_lines=True)}\n")
+        said = inert(message) if face.format == "github" else plain(message, keep_lines=True)
+        if face.format == "github":
+            text(github_error(message))
+        elif face.format == "junit":
+            text(junit_error(kind, message))
+        sys.stderr.write(f"{sign_for_error(sys.stderr)} {said}\n")
     return status
 
 

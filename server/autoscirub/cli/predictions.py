@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from autoscirub.cli import output
-from autoscirub.cli.options import Json, Project, StateDir, app, example
+from autoscirub.cli.options import Json, Project, Reason, StateDir, app, example
 from autoscirub.cli.showing import worst_of
 
 OUTCOME_STATUS = {"verified": 0, "refuted": 1, "failed": 2}
@@ -43,7 +43,7 @@ def freeze(
 
 @app.command(epilog=example("autoscirub unfreeze --reason 'the contract names the wrong key'"))
 def unfreeze(
-    reason: Annotated[str, typer.Option("--reason", help="Why; it stands in the record for good.")],
+    reason: Reason,
     project: Project = None,
     state_dir: StateDir = None,
     as_json: Json = False,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import sys
 import traceback
@@ -12,6 +11,7 @@ from typer.exceptions import Abort, TyperException
 
 from autoscirub.cli import output
 from autoscirub.cli.app import app
+from autoscirub.cli.faces import Face, face_of
 from autoscirub.errors import AutoscirubError
 
 __all__ = ["EXIT_INTERNAL", "EXIT_INTERRUPTED", "EXIT_REQUEST", "run"]
@@ -25,24 +25,24 @@ EXIT_INTERRUPTED = 130
 
 def run(arguments: list[str]) -> int:
     """Run one command line and return its exit status."""
-    as_json = "--json" in arguments or _format_is_json(arguments)
+    face = face_of(arguments)
     try:
         status = app(arguments or ["--help"], prog_name="autoscirub", standalone_mode=False)
         return status if isinstance(status, int) else 0
     except TyperException as error:
-        return output.failure("UsageError", _usage(error), EXIT_REQUEST, as_json=as_json)
+        return output.failure("UsageError", _usage(error), EXIT_REQUEST, face=face)
     except (Abort, KeyboardInterrupt):
         return output.failure(
-            "Interrupted", "interrupted; nothing more was done", EXIT_INTERRUPTED, as_json=as_json
+            "Interrupted", "interrupted; nothing more was done", EXIT_INTERRUPTED, face=face
         )
     except AutoscirubError as error:
-        return output.failure(type(error).__name__, str(error), EXIT_REQUEST, as_json=as_json, error=error)
+        return output.failure(type(error).__name__, str(error), EXIT_REQUEST, face=face, error=error)
     except BrokenPipeError:
         # Whoever read our output has enough; do not fail a second time when Python flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:  # noqa: BLE001 - the outermost edge: an error of ours must not look like an answer
-        return _internal(error, as_json=as_json)
+        return _internal(error, face=face)
 
 
 def _usage(error: TyperException) -> str:
@@ -51,13 +51,7 @@ def _usage(error: TyperException) -> str:
     return f"{error.format_message()} See: {where} --help"
 
 
-def _format_is_json(arguments: list[str]) -> bool:
-    return "--format=json" in arguments or any(
-        pair == ("--format", "json") for pair in itertools.pairwise(arguments)
-    )
-
-
-def _internal(error: Exception, *, as_json: bool) -> int:
+def _internal(error: Exception, *, face: Face) -> int:
     import tempfile
 
     trace = "".join(traceback.format_exception(error))
@@ -68,4 +62,4 @@ def _internal(error: Exception, *, as_json: bool) -> int:
     message = (
         f"an error of ours: {type(error).__name__}: {first_line} (trace in {Path(name)}); please report it"
     )
-    return output.failure("InternalError", message, EXIT_INTERNAL, as_json=as_json)
+    return output.failure("InternalError", message, EXIT_INTERNAL, face=face)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 from autoscirub.cli import output
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from autoscirub.models import Decision, VerificationReport
     from autoscirub.workflow import Checked, Ran
@@ -21,12 +21,19 @@ CHECK_STATUS = {"does_not_hold": 1, "could_not_be_told": 2, "holds": 0}
 
 def worst_of(decisions: Iterable[Decision], *, nothing: int = CHECK_STATUS["could_not_be_told"]) -> int:
     """The exit status over `decisions`; without any it is `nothing`: what nobody decided, nobody told."""
-    answers = {decision.answer.value for decision in decisions}
-    return next((status for answer, status in CHECK_STATUS.items() if answer in answers), nothing)
+    from autoscirub.models import overall
+
+    counted = list(decisions)
+    return CHECK_STATUS[overall(counted).value] if counted else nothing
 
 
-def shown_check(checked: Checked, stream: TextIO, *, short: bool = False) -> str:
-    """Predictions, then requirements, then how the loop stands; `short`: without the single checks and criteria."""
+def shown_check(
+    checked: Checked, stream: TextIO, *, short: bool = False, accepted: Sequence[Decision] = ()
+) -> str:
+    """Predictions, then requirements, then how the loop stands; `short`: without the single checks and criteria.
+
+    `accepted`: Decisions that count for nothing, which is said.
+    """
     from autoscirub.report import (
         plain,
         render_decision,
@@ -42,6 +49,10 @@ def shown_check(checked: Checked, stream: TextIO, *, short: bool = False) -> str
     if checked.verification is not None:
         parts.append(render_verification(checked.verification, stream))
         shown |= {id(decision) for decision in checked.verification.decisions}
+    if accepted:
+        from autoscirub.workflow import ACCEPTED
+
+        parts.append(f"predictions {ACCEPTED}")
     if checked.report is not None:
         shown |= {id(decision) for decision in checked.report.decisions}
     if checked.numbers is not None:
@@ -57,8 +68,7 @@ def shown_check(checked: Checked, stream: TextIO, *, short: bool = False) -> str
         parts.append(render_report(checked.report, stream))
     outcome = checked.verification.outcome if checked.verification else None
     for change in checked.scope_changes:
-        what = ", ".join([*change.criteria, *change.settings])
-        parts.append(f"scope changed at {change.at} by {change.by}: {plain(change.reason)} ({plain(what)})")
+        parts.append(plain(change.told))
     if short:
         parts = [line for part in parts for line in part.splitlines() if not line.startswith(" ")]
     parts.append(render_ending(checked.ended, outcome, stream))

@@ -20,7 +20,17 @@ from autoscirub.models.config import (
     RoundsConfig,
     RunConfig,
 )
-from autoscirub.models.decision import SIGNS, Answer, Asks, Cost, DecidedBy, Decision, Evidence, weakest
+from autoscirub.models.decision import (
+    SIGNS,
+    Answer,
+    Asks,
+    Cost,
+    DecidedBy,
+    Decision,
+    Evidence,
+    overall,
+    weakest,
+)
 from autoscirub.models.manifest import (
     Ended,
     FileDigest,
@@ -55,6 +65,7 @@ if TYPE_CHECKING:
     )
     from autoscirub.models.layout import Layout, LayoutEntry
     from autoscirub.models.numbers import NumberClass, ReportNumber
+    from autoscirub.models.points import Point, Points
     from autoscirub.models.policy import (
         POLICY_RULES,
         Policy,
@@ -139,6 +150,8 @@ __all__ = [
     "NumberClass",
     "NumbersConfig",
     "Outcome",
+    "Point",
+    "Points",
     "Policy",
     "PolicyJudge",
     "PolicyRerun",
@@ -181,6 +194,7 @@ __all__ = [
     "against_policy",
     "describe_faults",
     "now",
+    "overall",
     "owner",
     "strict_json",
     "under_policy",
@@ -220,6 +234,7 @@ _LATER = {
         ),
         "judging",
     ),
+    **dict.fromkeys(("Point", "Points"), "points"),
     **dict.fromkeys(("RerunBasis", "RerunRecord"), "rerun"),
     **dict.fromkeys(
         ("Change", "ChangeSummary", "Event", "Infeasible", "RevisionPlan", "RevisionTarget"), "rounds"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
 from autoscirub.models.base import Frozen, Sha256, UtcTime
 
-__all__ = ["SIGNS", "Answer", "Asks", "Cost", "DecidedBy", "Decision", "Evidence", "weakest"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["SIGNS", "Answer", "Asks", "Cost", "DecidedBy", "Decision", "Evidence", "overall", "weakest"]
 
 
 class Answer(StrEnum):
@@ -90,3 +93,13 @@ class Decision(Frozen):
     asks: Asks | None = None
     cost: Cost | None = None
     at: UtcTime
+
+
+def overall(decisions: Iterable[Decision]) -> Answer:
+    """Over all: *does not hold* if anything does not, else *could not be told* if anything could not, else *holds*.
+
+    Nothing decided is nothing told.
+    """
+    answers = {decision.answer for decision in decisions} or {Answer.COULD_NOT_BE_TOLD}
+    worst_first = (Answer.DOES_NOT_HOLD, Answer.COULD_NOT_BE_TOLD, Answer.HOLDS)
+    return next(answer for answer in worst_first if answer in answers)

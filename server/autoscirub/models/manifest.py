@@ -77,6 +77,12 @@ class ScopeChange(Frozen):
             raise_faults("ScopeChange", [Fault(("criteria",), "names nothing that changed", [])])
         return self
 
+    @property
+    def told(self) -> str:
+        """In one sentence; it is said with every outcome."""
+        what = ", ".join([*self.criteria, *self.settings])
+        return f"scope changed at {self.at} by {self.by}: {self.reason} ({what})"
+
 
 class RubricLock(Frozen):
     """The freeze of the rubric, as recorded; every scope change renews it."""

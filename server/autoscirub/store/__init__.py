@@ -13,12 +13,13 @@ from autoscirub.store.history import History, HistoryCommit
 from autoscirub.store.history_repository import path_problem
 from autoscirub.store.policy import LoadedPolicy, load_policy
 from autoscirub.store.project import Project, open_project
-from autoscirub.store.project_git import ask_ignored, ignored_paths, project_head
+from autoscirub.store.project_git import ask_ignored, ignored_paths, project_head, repository_top
 from autoscirub.store.resolve import DEFAULT_STATE_DIR, Location, resolve
 from autoscirub.store.session import Session, refuse_moved
 from autoscirub.store.state import ASIDE_MARK, CORRUPT_MARK, StateStore, decode, json_path
-from autoscirub.store.strictjson import JsonFault, line_of, parse
+from autoscirub.store.strictjson import JsonFault, line_of, lines_of, parse
 from autoscirub.store.tables import read_toml
+from autoscirub.store.tomllines import toml_strings
 from autoscirub.store.trust import TrustView, grant_trust, is_trusted, trust_view
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "json_path",
     "leads_out",
     "line_of",
+    "lines_of",
     "load_config",
     "load_policy",
     "open_project",
@@ -54,9 +56,11 @@ __all__ = [
     "read_regular",
     "read_toml",
     "refuse_moved",
+    "repository_top",
     "resolve",
     "sha256_bytes",
     "sha256_file",
+    "toml_strings",
     "trust_view",
     "write_atomic",
 ]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from autoscirub.store.git import GitAnswer
 
-__all__ = ["Ignored", "ProjectHead", "ask_ignored", "ignored_paths", "project_head"]
+__all__ = ["Ignored", "ProjectHead", "ask_ignored", "ignored_paths", "project_head", "repository_top"]
 
 _SECONDS = 30.0
 _MOST_FILTERS = 200
@@ -66,6 +66,12 @@ def project_head(project: Path, exclude: Sequence[str] = ()) -> ProjectHead:
         return repository.head(tuple(exclude))
     except (HistoryError, OSError) as error:
         return {"head": None, "dirty": None, "note": f"git could not tell: {plain(str(error))}"}
+
+
+def repository_top(project: Path) -> Path | None:
+    """The folder of the repository whose work tree holds the project; None outside of any. Runs no git."""
+    repository = _Repository.around(project)
+    return repository.top if repository is not None else None
 
 
 def ignored_paths(project: Path, paths: Sequence[str]) -> set[str]:

@@ -1,10 +1,12 @@
 """The jobs that people and agents ask for; this room alone wires the rooms below."""
 
+from autoscirub.workflow.accepting import ACCEPTABLE, ACCEPTED, accepted_of, answer_of
 from autoscirub.workflow.checking import check
 from autoscirub.workflow.criterion import verify_criterion
 from autoscirub.workflow.evaluating import evaluate
 from autoscirub.workflow.freezing import Frozen, freeze, unfreeze
 from autoscirub.workflow.planning import Planned, plan_round
+from autoscirub.workflow.points import points_of
 from autoscirub.workflow.rerunning import rerun
 from autoscirub.workflow.round_verification import Checked
 from autoscirub.workflow.running import LoopStep, Ran, round_step, run_rounds
@@ -14,6 +16,8 @@ from autoscirub.workflow.validation import validate
 from autoscirub.workflow.verifying import Verified, verify
 
 __all__ = [
+    "ACCEPTABLE",
+    "ACCEPTED",
     "Checked",
     "Frozen",
     "LoopStep",
@@ -21,10 +25,13 @@ __all__ = [
     "Ran",
     "Scoped",
     "Verified",
+    "accepted_of",
+    "answer_of",
     "check",
     "evaluate",
     "freeze",
     "plan_round",
+    "points_of",
     "rerun",
     "round_step",
     "run_rounds",

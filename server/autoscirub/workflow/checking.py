@@ -192,6 +192,7 @@ def _look(
         if checked.verification is not None:
             _refuse_two_readings(reached_on(opened, checked.verification), step.reached_on)
         checked.report, checked.rounds = step.report, step.rounds
+        checked.rubric = step.rubric.source
         checked.scope_changes = session.manifest.scope_changes
         checked.decisions += step.report.decisions
         checked.evaluated, checked.reused = step.criteria.evaluated, step.criteria.reused

@@ -78,6 +78,8 @@ class Checked:
     rerun: RerunStanding | None = None
     """How the rerun stands; None where nothing says how to run."""
     report: VerificationReport | None = None
+    rubric: str | None = None
+    """The file that the criteria were read from, as the rubric names it."""
     rounds: list[Round] = field(default_factory=list)
     ended: Ended | None = None
     evaluated: list[str] = field(default_factory=list)
@@ -219,6 +221,7 @@ class RoundVerification:
             "settings": self.opened.deciding(),
         }
         checked.report, checked.ended = self.report, ended
+        checked.rubric = self.rubric.source
         checked.scope_changes = self.session.manifest.scope_changes
         checked.decisions += self.report.decisions
         checked.evaluated, checked.reused = self.criteria.evaluated, self.criteria.reused

@@ -17,17 +17,6 @@ if TYPE_CHECKING:
 
     from autoscirub.models import Decision
 
-REPOSITORY = Path(__file__).resolve().parents[3]
-
-
-@pytest.fixture(scope="session")
-def cases() -> Path:
-    """The field cases beside the repository."""
-    folder = REPOSITORY.parent / "shared" / "field" / "cases"
-    if not folder.is_dir():
-        pytest.skip("the field cases are not beside this checkout")
-    return folder
-
 
 @pytest.fixture(scope="session")
 def good() -> dict[str, bytes]:

@@ -36,8 +36,8 @@ FIGURES = {
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_blank_figures_are_flagged_and_broken_ones_fail(cases: Path, name: str) -> None:
-    project = cases / "16-blank-figures"
+def test_blank_figures_are_flagged_and_broken_ones_fail(field_cases: Path, name: str) -> None:
+    project = field_cases / "16-blank-figures"
     decision = check_artifact(project, checks(project / "prereg.toml")[name])
     answer, note = FIGURES[name]
     assert decision.answer is answer
@@ -46,8 +46,8 @@ def test_blank_figures_are_flagged_and_broken_ones_fail(cases: Path, name: str) 
     assert bool(found) is bool(note)
 
 
-def test_every_path_of_the_escape_case_comes_out_as_expected(cases: Path) -> None:
-    case = cases / "17-path-escapes"
+def test_every_path_of_the_escape_case_comes_out_as_expected(field_cases: Path) -> None:
+    case = field_cases / "17-path-escapes"
     expected = json.loads((case / "expected.json").read_text("utf-8"))
     paths = checks(case / "work" / "prereg.toml")
     assert paths.keys() == expected.keys()
@@ -66,8 +66,8 @@ def test_every_path_of_the_escape_case_comes_out_as_expected(cases: Path) -> Non
             assert (decision.answer is Answer.HOLDS) is (expected[name] == "pass"), name
 
 
-def test_binary_latin_and_accented_outputs_pass_without_their_bytes_in_a_message(cases: Path) -> None:
-    outputs = cases / "14-encodings" / "outputs"
+def test_binary_latin_and_accented_outputs_pass_without_their_bytes_in_a_message(field_cases: Path) -> None:
+    outputs = field_cases / "14-encodings" / "outputs"
     names = [path.name for path in outputs.iterdir()]
     assert {"array.npy", "log.txt"} <= set(names)
     for name in names:
@@ -77,15 +77,17 @@ def test_binary_latin_and_accented_outputs_pass_without_their_bytes_in_a_message
     assert (wrong.evidence[0].note or "") == "not a CSV: line 1 is not UTF-8; it is a NumPy array"
 
 
-def test_json_with_a_byte_order_mark_passes_and_utf16_is_refused_by_name(cases: Path) -> None:
-    project = cases / "14-encodings"
+def test_json_with_a_byte_order_mark_passes_and_utf16_is_refused_by_name(field_cases: Path) -> None:
+    project = field_cases / "14-encodings"
     assert check_artifact(project, "rubric-bom.json").answer is Answer.HOLDS
     assert check_artifact(project, "rubric-crlf.json").answer is Answer.HOLDS
     assert "UTF-16" in (check_artifact(project, "results-utf16.json").evidence[0].note or "")
 
 
-def test_the_links_case_refuses_what_leads_out_and_fails_what_dangles(cases: Path, tmp_path: Path) -> None:
-    subprocess.run([sys.executable, str(cases / "19-symlinks" / "make.py"), str(tmp_path)], check=True)
+def test_the_links_case_refuses_what_leads_out_and_fails_what_dangles(
+    field_cases: Path, tmp_path: Path
+) -> None:
+    subprocess.run([sys.executable, str(field_cases / "19-symlinks" / "make.py"), str(tmp_path)], check=True)
     work = tmp_path / "work"
     dangling = check_artifact(work, "results/figures/slope.png")
     assert dangling.answer is Answer.DOES_NOT_HOLD

@@ -67,6 +67,12 @@ class NumbersFound:
 
     decision: Decision
     numbers: list[ReportNumber] = field(repr=False)
+    wrong: list[ReportNumber] = field(default_factory=list, repr=False)
+    """Those for which it does not hold."""
+    unsettled: list[ReportNumber] = field(default_factory=list, repr=False)
+    """Those for which it could not be told."""
+    problems: list[str] = field(default_factory=list, repr=False)
+    """What else it could not be told for, such as a source that cannot be read."""
 
 
 def check_numbers(
@@ -130,8 +136,7 @@ def decide_numbers(
     for part in (sha256_bytes(data), *(f"{file.path} {file.sha256}" for file in gathered.files), how):
         digest.update(part.encode() + b"\n")
     own = Evidence(path=name, sha256=sha256_bytes(data), size=len(data), note=_counts(numbers))
-    decision = _decide(name, numbers, opened, [own, *gathered.files], asked.strict, digest.hexdigest())
-    return NumbersFound(decision, numbers)
+    return _decide(name, numbers, opened, [own, *gathered.files], asked.strict, digest.hexdigest())
 
 
 def classify(spots: Spots, sources: Sequence[Source], exempt: Sequence[str] = ()) -> list[ReportNumber]:
@@ -223,7 +228,7 @@ def _decide(
     evidence: list[Evidence],
     strict: bool,
     digest: str,
-) -> Decision:
+) -> NumbersFound:
     by_class = {cls: [number for number in numbers if number.cls is cls] for cls in NumberClass}
     wrong = by_class[NumberClass.BOUND_WRONG] + (by_class[NumberClass.WITHOUT_SOURCE] if strict else [])
     unsettled = [] if strict else by_class[NumberClass.WITHOUT_SOURCE]
@@ -240,7 +245,7 @@ def _decide(
         answer, word = Answer.COULD_NOT_BE_TOLD, "could not be told"
     else:
         answer, word = Answer.HOLDS, "found"
-    return Decision(
+    decision = Decision(
         subject=report,
         question=f"Is every number in {report} found in the results?",
         answer=answer,
@@ -257,6 +262,7 @@ def _decide(
         inputs_digest=digest,
         at=now(),
     )  # fmt: skip
+    return NumbersFound(decision, numbers, wrong, [*unsettled, *crowded], opened)
 
 
 def _said(report: str, number: ReportNumber) -> str:
@@ -292,4 +298,4 @@ def _untold(subject: str, opened: list[str]) -> NumbersFound:
         open=opened,
         at=now(),
     )
-    return NumbersFound(decision, [])
+    return NumbersFound(decision, [], problems=opened)

@@ -90,7 +90,7 @@ def _walk(path: str, key: str, old: Any, new: Any, tolerance: Tolerance) -> Iter
         key, old, new = waiting.pop()
         if isinstance(old, dict) and isinstance(new, dict) and (old or new):
             names = dict.fromkeys([*old, *new])
-            inner = [(_dotted(key, name), old.get(name, ABSENT), new.get(name, ABSENT)) for name in names]
+            inner = [(dotted(key, name), old.get(name, ABSENT), new.get(name, ABSENT)) for name in names]
             waiting += reversed(inner)
         elif isinstance(old, list) and isinstance(new, list) and (old or new):
             pairs = enumerate(zip_longest(old, new, fillvalue=ABSENT))
@@ -106,7 +106,8 @@ def _walk(path: str, key: str, old: Any, new: Any, tolerance: Tolerance) -> Iter
             )
 
 
-def _dotted(key: str, name: str) -> str:
+def dotted(key: str, name: str) -> str:
+    """The key of what `name` holds within `key`."""
     return f"{key}.{name}" if key else name
 
 
