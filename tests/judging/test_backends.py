@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import sys
 import threading
+import tomllib
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +31,7 @@ from autoscirub.judging import (
     with_faults,
 )
 from autoscirub.judging.backends import BUILT_IN
+from autoscirub.judging.backends.limits import GRACE_SECONDS
 from autoscirub.models import JudgeConfig, JudgeReply, JudgeRequest, ProjectConfig, Usage
 from autoscirub.store import trust_view
 
@@ -234,6 +238,27 @@ def test_what_starts_no_file_under_judgement_is_allowed(tmp_path: Path, words: l
     command(tmp_path, *words)
 
 
+@pytest.mark.parametrize("words", [["env", "python3", "judge.py"], ["uv", "run", "judge.py"]])
+def test_a_script_behind_a_launcher_is_refused_where_the_project_has_it(
+    tmp_path: Path, words: list[str]
+) -> None:
+    command(tmp_path, *words)
+    (tmp_path / "judge.py").write_text("")
+    with pytest.raises(ConfigError, match="of the folder that is judged"):
+        command(tmp_path, *words)
+
+
+def test_a_module_under_judgement_is_not_taken_for_python_s_own(
+    tmp_path: Path, question: Callable[..., JudgeRequest]
+) -> None:
+    planted = Path(question().workspace) / "base64.py"
+    planted.write_text("print('planted')")
+    backend = command(tmp_path, sys.executable, "-c", "import base64, json; print('{}')")
+    assert anyio.run(ask_within, backend, question()).text == "{}\n"
+    backend = command(tmp_path, sys.executable, "-m", "base64", "-t")
+    assert "planted" not in anyio.run(ask_within, backend, question()).text
+
+
 @pytest.mark.parametrize("words", [[""], ["a\0b"], ["a", "\0"]])
 def test_words_that_are_no_command_are_refused(tmp_path: Path, words: list[str]) -> None:
     with pytest.raises(ConfigError, match="an empty program, or a NUL"):
@@ -344,6 +369,65 @@ def test_a_command_is_asked_to_repair_with_the_faults_in_the_question(
     reply = anyio.run(repair_within, backend, question(), JudgeReply(text="?"), "criterion c1: no verdict")
     assert reply.structured["prompt"].startswith("is it so?\n\n")
     assert "could not be used:\ncriterion c1: no verdict\n" in reply.structured["prompt"]
+
+
+class _Model(BaseHTTPRequestHandler):
+    """A language model that always says the same."""
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.asked.append(asked)  # type: ignore[attr-defined]
+        answer = {
+            "model": "served-1",
+            "choices": [{"message": {"content": '{"criterion_id": "c1", "satisfied": null}'}}],
+            "usage": {"prompt_tokens": 7, "completion_tokens": 5},
+        }
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps(answer).encode())
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+def test_the_program_of_the_page_asks_a_model_and_passes_on_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, question: Callable[..., JudgeRequest]
+) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "judging.md").read_text("utf-8")
+    [program] = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools" / "judge.py").write_text(program, "utf-8")
+    config = tomllib.loads(re.findall(r"^```toml\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)[0])["judge"]
+    backend = open_backend(
+        JudgeConfig.model_validate({**config, "model": "m", "seconds": 60}), tmp_path, trusted=True
+    )
+    assert backend is not None
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Model) as server:
+        server.asked = []  # type: ignore[attr-defined]
+        monkeypatch.setenv("JUDGE_URL", f"http://127.0.0.1:{server.server_port}/v1/chat/completions")
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            reply = anyio.run(ask_within, backend, question(model="m"))
+        finally:
+            server.shutdown()
+    assert json.loads(reply.text) == {"criterion_id": "c1", "satisfied": None}
+    assert reply.model_served == "served-1"
+    assert (reply.usage.input_tokens, reply.usage.turns, reply.usage.cost_usd) == (7, 1, None)
+    [asked] = server.asked  # type: ignore[attr-defined]
+    assert [message["content"] for message in asked["messages"]] == ["a judge", "is it so?"]
+
+
+def test_the_page_lists_the_request_s_fields_the_backend_s_members_and_the_grace() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "judging.md").read_text("utf-8")
+    rows = page.split("| in the request |")[1].split("\n\n")[0]
+    named = {name for row in rows.splitlines() for name in re.findall(r"`(\w+)`", row.split("|")[1])}
+    assert named == set(JudgeRequest.model_fields)
+    assert f"within {GRACE_SECONDS:g} seconds is left behind" in " ".join(page.split())
+    assert all(
+        f"`{name}`" in page or f"{name}(" in page for name in ("name", "ask", "repair", "settings", "price")
+    )
 
 
 # Replay

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from autoscirub.errors import AutoscirubError, ConfigError, JudgeError
-from autoscirub.judging.backends.limits import GRACE_SECONDS, OverLimit, ask_within, repair_within
+from autoscirub.judging.backends.limits import GRACE_SECONDS, OverLimit, ask_within, one_line, repair_within
 from autoscirub.models import CriterionVerdict, HypothesisVerdict, Member, Usage
 
 if TYPE_CHECKING:
@@ -164,7 +164,9 @@ async def _ask_member(
         return _failed(request, replies, error)
     reply, usage = replies[-1], _together([reply.usage for reply in replies])
     if found.verdict is None:
-        unread = f"judge {backend.name}: its reply cannot be read, also after one repair: {found.faults}"
+        unread = (
+            f"judge {backend.name}: its reply cannot be read, also after one repair: {one_line(found.faults)}"
+        )
         return _failed(request, replies, JudgeError(unread, reply.text))
     flag = (
         found.verdict.satisfied

@@ -88,7 +88,10 @@ class CommandBackend:
             remove_tree(scratch)
 
     async def _run(self, words: list[str], request: JudgeRequest, scratch: Path) -> JudgeReply:
-        environment = judge_environment(os.environ, cwd=request.workspace, temporary=str(scratch))
+        environment = {
+            **judge_environment(os.environ, cwd=request.workspace, temporary=str(scratch)),
+            **self._program.environment(),
+        }
         asked = AskedProgram(
             words,
             cwd=Path(request.workspace),

@@ -29,6 +29,8 @@ _INTERPRETER = re.compile(
     r"(python|pypy)[\d.]*|node|deno|bun|bash|dash|sh|zsh|ksh|fish|perl|ruby|php|lua|julia|Rscript|tclsh"
 )
 
+_SCRIPTS = (".py", ".sh", ".js", ".mjs", ".ts", ".R", ".r", ".jl", ".pl", ".rb", ".php", ".lua")
+
 
 class JudgeProgram:
     """`judge.command`, and the files that it starts."""
@@ -54,6 +56,14 @@ class JudgeProgram:
                 f"judge command: {found} cannot be executed; make it executable, or name what runs it first"
             )
         return [str(found), *(self._filled(word) for word in rest)]
+
+    def environment(self) -> dict[str, str]:
+        """What its environment needs besides. `python -m` and `-c` look for modules where they are started.
+
+        There, a `json.py` under judgement would be run in place of Python's own.
+        """
+        loads_from_here = _is_python(self.command) and any(map(_is_inline, self.command[1:]))
+        return {"PYTHONSAFEPATH": "1"} if loads_from_here else {}
 
     def digests(self) -> dict[str, str | None]:
         """The sha256 of the program and of each `{project}` file, by the word that names it; null: not there."""
@@ -88,16 +98,27 @@ class JudgeProgram:
         return known[1]
 
 
+def _is_python(command: Sequence[str]) -> bool:
+    return re.fullmatch(r"(python|pypy)[\d.]*", Path(command[0]).name) is not None
+
+
+def _is_inline(word: str) -> bool:
+    return re.fullmatch(r"-[A-Za-z]*[cem]|--eval|--print", word) is not None
+
+
 def _refuse_script(command: Sequence[str], root: Path) -> None:
     if any("\0" in word for word in command) or not command[0]:
         raise ConfigError(
             "judge.command: an empty program, or a NUL character; expected program and arguments"
         )
-    if not _INTERPRETER.fullmatch(Path(command[0]).name):
+    if any(map(_is_inline, command[1:])):
         return
-    script = next((word for word in command[1:] if not word.startswith("-")), None)
-    inline = any(re.fullmatch(r"-[A-Za-z]*[cem]|--eval|--print", word) for word in command[1:])
-    if script is None or inline or Path(script).is_absolute() or script.startswith(PROJECT):
+    if _INTERPRETER.fullmatch(Path(command[0]).name):
+        script = next((word for word in command[1:] if not word.startswith("-")), None)
+    else:  # of `env` or `uv run` and the like
+        named = [word for word in command[1:] if word.endswith(_SCRIPTS)]
+        script = next((word for word in named if (root / word).is_file()), None)
+    if script is None or Path(script).is_absolute() or script.startswith(PROJECT):
         return
     hint = "" if (root / script).is_file() else f"; there is no {script} in the project now"
     raise ConfigError(
