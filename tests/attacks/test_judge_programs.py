@@ -364,7 +364,11 @@ def test_whoever_asks_may_be_broken_off_or_killed_and_leaves_nothing_running(
     )
     caller = subprocess.Popen(
         [sys.executable, "-c", CALLER, str(judging.folder), str(program), judging.mark],
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2] / "server")},
+        env={
+            **os.environ,
+            "PYTHONPATH": str(Path(__file__).resolve().parents[2] / "server"),
+            "TMPDIR": str(judging.folder),  # killed, it leaves a folder there
+        },
         stderr=subprocess.DEVNULL,
     )
     assert ready.read_text() == "go"  # waits for the judge to have started
