@@ -1,1 +1,32 @@
 """Blinded workspaces, confined read-only tools, judge backends, and verdicts that are checked before they count."""
+
+from autoscirub.judging.backends import (
+    Backend,
+    Purse,
+    ask_within,
+    keep_so_far,
+    open_backend,
+    record_name,
+    record_reply,
+    repair_within,
+    with_faults,
+)
+from autoscirub.judging.panel import PanelAnswer, ReadReply, ask_panel, panel_answer, panel_error, run_panels
+
+__all__ = [
+    "Backend",
+    "PanelAnswer",
+    "Purse",
+    "ReadReply",
+    "ask_panel",
+    "ask_within",
+    "keep_so_far",
+    "open_backend",
+    "panel_answer",
+    "panel_error",
+    "record_name",
+    "record_reply",
+    "repair_within",
+    "run_panels",
+    "with_faults",
+]

@@ -78,6 +78,9 @@ class Usage(Frozen):
     output_tokens: int | None = None
     turns: int | None = None
     cost_usd: float | None = None
+    recorded_cost_usd: float | None = Field(
+        default=None, description="what a recorded reply cost when it was asked; it was not paid again"
+    )
     seconds: float = 0.0
 
 

@@ -1,5 +1,6 @@
 """Floor 1: running what is not ours, isolated as well as this machine can, and bounded."""
 
+from autoscirub.sandbox.answering import AskedProgram
 from autoscirub.sandbox.isolation import ISOLATIONS, Isolated, Isolation, available, run_isolated
 from autoscirub.sandbox.limits import Limits
 from autoscirub.sandbox.process import Finished, run_program
@@ -7,6 +8,7 @@ from autoscirub.sandbox.scratch import remove_tree
 
 __all__ = [
     "ISOLATIONS",
+    "AskedProgram",
     "Finished",
     "Isolated",
     "Isolation",

@@ -38,6 +38,9 @@ def trust_view(config: ProjectConfig) -> TrustView:
             programs["run.network"] = ["allowed"]
     if config.rounds.revise:
         programs["rounds.revise"] = list(config.rounds.revise)
+    # Named is enough: a backend that does not use it today would start it after one more word in the same file.
+    if config.judge.command:
+        programs["judge.command"] = list(config.judge.command)
     if not programs:
         return TrustView({}, None)
     return TrustView(programs, sha256_bytes(strict_json(programs, indent=None).encode()))

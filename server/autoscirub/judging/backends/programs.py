@@ -1,0 +1,127 @@
+"""Which program a `command` judge is: where it lies, what its words become, and the digest of what is started.
+
+It is started in the blinded workspace, so a relative path would mean a file under judgement. `{project}/judge.py` means
+the project's own file, and so does a first word with a slash. The digests tell when one of them was edited: trust
+covers the words alone, and a verdict of another program is another verdict.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from autoscirub.errors import ConfigError, JudgeError
+from autoscirub.store import sha256_file
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["PROJECT", "JudgeProgram"]
+
+PROJECT = "{project}"
+"""In `judge.command`: the project's folder."""
+
+_INTERPRETER = re.compile(
+    r"(python|pypy)[\d.]*|node|deno|bun|bash|dash|sh|zsh|ksh|fish|perl|ruby|php|lua|julia|Rscript|tclsh"
+)
+
+_SCRIPTS = (".py", ".sh", ".js", ".mjs", ".ts", ".R", ".r", ".jl", ".pl", ".rb", ".php", ".lua")
+
+
+class JudgeProgram:
+    """`judge.command`, and the files that it starts."""
+
+    def __init__(self, command: Sequence[str], root: Path) -> None:
+        """Raises ConfigError for words that would start a file under judgement."""
+        self.command, self._root = list(command), root
+        self._known: dict[Path, tuple[tuple[int, ...], str]] = {}
+        _refuse_script(self.command, root)
+
+    def words(self) -> list[str]:
+        """What is started. Raises JudgeError where there is no such program."""
+        first, *rest = self.command
+        found = self._place(first)
+        if found is None or not found.is_file():
+            where = f"at {found}" if found else "on PATH (its absolute entries)"
+            raise JudgeError(
+                f"judge command: unreachable: {first}: no such program {where}; "
+                "install it, or look at judge.command"
+            )
+        if not os.access(found, os.X_OK):
+            raise JudgeError(
+                f"judge command: {found} cannot be executed; make it executable, or name what runs it first"
+            )
+        return [str(found), *(self._filled(word) for word in rest)]
+
+    def environment(self) -> dict[str, str]:
+        """What its environment needs besides. `python -m` and `-c` look for modules where they are started.
+
+        There, a `json.py` under judgement would be run in place of Python's own.
+        """
+        loads_from_here = _is_python(self.command) and any(map(_is_inline, self.command[1:]))
+        return {"PYTHONSAFEPATH": "1"} if loads_from_here else {}
+
+    def digests(self) -> dict[str, str | None]:
+        """The sha256 of the program and of each `{project}` file, by the word that names it; null: not there."""
+        named = [(self.command[0], self._place(self.command[0]))]
+        named += [(word, Path(self._filled(word))) for word in self.command[1:] if word.startswith(PROJECT)]
+        return {word: self._digest(path) if path else None for word, path in named}
+
+    def _place(self, first: str) -> Path | None:
+        if first.startswith(PROJECT) or os.sep in first:
+            return Path(os.path.abspath(self._root / self._filled(first)))  # noqa: PTH100 - links must stay
+        # As git is looked up: what lies in the current folder is not found by its bare name.
+        absolute = [
+            part for part in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(part).is_absolute()
+        ]
+        found = shutil.which(first, path=os.pathsep.join(absolute))
+        return Path(found) if found else None
+
+    def _filled(self, word: str) -> str:
+        return f"{self._root}{word[len(PROJECT) :]}" if word.startswith(PROJECT) else word
+
+    def _digest(self, path: Path) -> str | None:
+        try:
+            status = path.stat()
+            if not stat.S_ISREG(status.st_mode):
+                return None
+            # A client may be hundreds of megabytes: read again only where the file was touched.
+            sign = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+            if (known := self._known.get(path)) is None or known[0] != sign:
+                known = self._known[path] = (sign, sha256_file(path))
+        except (OSError, ValueError):
+            return None
+        return known[1]
+
+
+def _is_python(command: Sequence[str]) -> bool:
+    return re.fullmatch(r"(python|pypy)[\d.]*", Path(command[0]).name) is not None
+
+
+def _is_inline(word: str) -> bool:
+    return re.fullmatch(r"-[A-Za-z]*[cem]|--eval|--print", word) is not None
+
+
+def _refuse_script(command: Sequence[str], root: Path) -> None:
+    if any("\0" in word for word in command) or not command[0]:
+        raise ConfigError(
+            "judge.command: an empty program, or a NUL character; expected program and arguments"
+        )
+    if any(map(_is_inline, command[1:])):
+        return
+    if _INTERPRETER.fullmatch(Path(command[0]).name):
+        script = next((word for word in command[1:] if not word.startswith("-")), None)
+    else:  # of `env` or `uv run` and the like
+        named = [word for word in command[1:] if word.endswith(_SCRIPTS)]
+        script = next((word for word in named if (root / word).is_file()), None)
+    if script is None or Path(script).is_absolute() or script.startswith(PROJECT):
+        return
+    hint = "" if (root / script).is_file() else f"; there is no {script} in the project now"
+    raise ConfigError(
+        f"judge.command: {command[0]} would start {script} of the folder that is judged, where others could put it; "
+        f'write "{PROJECT}/{script}" for the project\'s own file, or an absolute path{hint}'
+    )

@@ -1,0 +1,86 @@
+"""What a judge backend is. Whoever adds one implements `Backend` and registers a factory; nothing else is asked.
+
+In a package's `pyproject.toml`:
+
+    [project.entry-points."autoscirub.judges"]
+    oracle = "my_package.judge:open_oracle"
+
+and in the module: `def open_oracle(config: JudgeConfig, project_root: Path, trusted: bool) -> Backend`. Then
+`judge.backend = "oracle"` asks it. docs/judging.md has the whole of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from autoscirub.models import JudgeReply, JudgeRequest
+
+__all__ = ["Backend", "collect_so_far", "keep_so_far", "with_faults"]
+
+_SO_FAR: ContextVar[list[str] | None] = ContextVar("so_far", default=None)
+
+
+@runtime_checkable
+class Backend(Protocol):
+    """A judge. All of it runs in the caller's event loop: what blocks, blocks everything, and no limit can help.
+
+    Every failure is a `JudgeError` that says what happened and what to do, with what came in its `raw`. Any other
+    exception is taken for one, but says less. The limits of a request are held from outside, whatever a backend does.
+    """
+
+    name: str
+
+    async def ask(self, request: JudgeRequest) -> JudgeReply:
+        """Put one question, and return the reply as it came: nobody reads it here.
+
+        Called several times at once, for the members of a panel too; no member may see another's reply. Cancelled
+        when `request.seconds` are over: end what was started, call `keep_so_far` with what came, and let it pass.
+        """
+        ...
+
+    async def repair(self, request: JudgeRequest, reply: JudgeReply, faults: str) -> JudgeReply:
+        """Ask once more, because `reply` could not be read, for the reasons in `faults`.
+
+        A backend that keeps no conversation does `return await self.ask(with_faults(request, faults))`.
+        """
+        ...
+
+    def settings(self) -> dict[str, Any]:
+        """What a verdict rests on besides the question, as JSON data: name, model, digest of what runs, options.
+
+        Part of a verdict's key: where it changes, what was answered before is asked again. No time, no secret.
+        """
+        ...
+
+    def price(self, request: JudgeRequest) -> float | None:
+        """What this answer should cost, in US dollars; None: unknown. 0 only where it really is free."""
+        ...
+
+
+def with_faults(request: JudgeRequest, faults: str) -> JudgeRequest:
+    """The question again, with why the first reply could not be read. Another question, so another digest.
+
+    The first reply itself is not repeated: what it took over from the files would come back as our own words.
+    """
+    text = (
+        f"{request.prompt}\n\nYou were asked this before, and your reply could not be used:\n{faults}\n"
+        "Answer once more, with the whole verdict and nothing else."
+    )
+    digest = hashlib.sha256(f"{request.prompt_digest}\n{faults}".encode()).hexdigest()
+    return request.model_copy(update={"prompt": text, "prompt_digest": digest})
+
+
+def keep_so_far(text: str) -> None:
+    """Called by a backend that is being cut off: what had come by then, kept in the error's `raw`."""
+    if (kept := _SO_FAR.get()) is not None:
+        kept.append(text)
+
+
+def collect_so_far() -> list[str]:
+    """Where `keep_so_far` puts it, for all that is called from here on in this task."""
+    kept: list[str] = []
+    _SO_FAR.set(kept)
+    return kept

@@ -1,0 +1,199 @@
+"""A program that is asked one thing: the question on its standard input, the answer on its standard output.
+
+Between us and it stands the keeper: what the program leaves behind ends with it, and all of it ends with us, also
+where we are killed. There is no time limit here. The caller's cancellation is one, and ends the program too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from autoscirub.errors import SandboxError
+from autoscirub.sandbox.watch import descendants, end_all
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from anyio import CancelScope
+
+__all__ = ["AskedProgram"]
+
+_KEEPER = Path(__file__).with_name("keeper.py")
+_LIMITS = {"core": 0}  # a core of a program that holds a key would leave that on the disk
+_CHUNK = 65536
+_ERRORS_KEPT = 64 * 1024
+_POLITE_SECONDS = 1.0
+"""Between asking a program to end and ending it."""
+_LOOK_SECONDS = 0.05
+
+
+class AskedProgram:
+    """One run of a program. What it has said so far is here to be read, also while it runs and after a cut."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        cwd: Path,
+        environment: Mapping[str, str],
+        mark: Path,
+        output_limit: int,
+    ) -> None:
+        """`mark`: a path in `environment` that no other run has; what slipped away is known by it."""
+        self._command, self._cwd, self._environment = list(command), cwd, dict(environment)
+        self._mark, self._limit = mark, output_limit
+        self._output, self._errors = bytearray(), bytearray()
+        self.flooded = False
+        """Whether it printed more than the limit, and was ended for that."""
+        self.left: list[int] = []
+        """Processes of the run that could not be ended."""
+
+    @property
+    def output(self) -> bytes:
+        """What it printed, at most the limit."""
+        return bytes(self._output)
+
+    @property
+    def errors(self) -> bytes:
+        """The end of what it said on standard error."""
+        return bytes(self._errors)
+
+    async def run(self, question: bytes) -> int:
+        """Start it, ask, and wait for its end. Returns the exit status; 128 + n when signal n ended it.
+
+        Whatever it started has ended too when this returns, or raises. Raises SandboxError when it cannot be started.
+        """
+        import anyio
+        import anyio.to_thread
+
+        process = self._start()
+        asking, answering, complaining = _streams(process)
+        try:
+            async with anyio.create_task_group() as group:
+                scope = group.cancel_scope
+                group.start_soon(_feed, asking, question)
+                group.start_soon(_listen, answering, partial(self._take_output, scope))
+                group.start_soon(_listen, complaining, self._take_errors)
+                group.start_soon(_wait, process, scope)
+        finally:
+            with anyio.CancelScope(shield=True):
+                # A limiter of its own: threads that others block must not keep a program alive.
+                self.left = await anyio.to_thread.run_sync(
+                    _end, process, self._mark, limiter=anyio.CapacityLimiter(1)
+                )
+            self._drain(process)
+        status = process.returncode
+        return status if status >= 0 else 128 - status
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        words = [sys.executable, "-I", "-S", str(_KEEPER), json.dumps(_LIMITS), *self._command]
+        try:
+            process = subprocess.Popen(
+                words,
+                cwd=self._cwd,
+                env=self._environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as cause:
+            raise SandboxError(f"{self._command[0]}: cannot be started in {self._cwd}: {cause}") from cause
+        for stream in _streams(process):
+            os.set_blocking(stream.fileno(), False)
+        return process
+
+    def _take_output(self, scope: CancelScope | None, chunk: bytes) -> None:
+        self._output += chunk[: self._limit - len(self._output) + 1]
+        if len(self._output) > self._limit:
+            del self._output[self._limit :]
+            self.flooded = True
+            if scope is not None:
+                scope.cancel()
+
+    def _take_errors(self, chunk: bytes) -> None:
+        self._errors += chunk
+        del self._errors[:-_ERRORS_KEPT]
+
+    def _drain(self, process: subprocess.Popen[bytes]) -> None:
+        """What still stands in the pipes. Where a process holds one open, its end is not waited for."""
+        asking, answering, complaining = _streams(process)
+        self._drain_one(answering, partial(self._take_output, None))
+        self._drain_one(complaining, self._take_errors)
+        for stream in (asking, answering, complaining):
+            with contextlib.suppress(OSError):
+                stream.close()
+
+    def _drain_one(self, stream: IO[bytes], take: Callable[[bytes], None]) -> None:
+        with contextlib.suppress(OSError):
+            for _ in range(1 + self._limit // _CHUNK):
+                if not (chunk := os.read(stream.fileno(), _CHUNK)):
+                    return
+                take(chunk)
+
+
+def _streams(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes], IO[bytes]]:
+    assert process.stdin and process.stdout and process.stderr  # noqa: S101, PT018 - pipes were asked for
+    return process.stdin, process.stdout, process.stderr
+
+
+async def _feed(stream: IO[bytes], question: bytes) -> None:
+    """Write all of it as the program reads, and close. One that does not read it may answer all the same."""
+    import anyio
+
+    rest = memoryview(question)
+    with contextlib.suppress(OSError):
+        while rest:
+            await anyio.wait_writable(stream.fileno())
+            with contextlib.suppress(BlockingIOError):
+                rest = rest[os.write(stream.fileno(), rest[:_CHUNK]) :]
+    with contextlib.suppress(OSError):
+        stream.close()
+
+
+async def _listen(stream: IO[bytes], take: Callable[[bytes], None]) -> None:
+    import anyio
+
+    with contextlib.suppress(OSError):
+        while True:
+            await anyio.wait_readable(stream.fileno())
+            with contextlib.suppress(BlockingIOError):
+                if not (chunk := os.read(stream.fileno(), _CHUNK)):
+                    return
+                take(chunk)
+
+
+async def _wait(process: subprocess.Popen[bytes], scope: CancelScope) -> None:
+    """Until the program's end, which ends the feeding and the listening too."""
+    import anyio
+
+    if hasattr(os, "pidfd_open"):
+        with contextlib.suppress(OSError):
+            descriptor = os.pidfd_open(process.pid)
+            try:
+                await anyio.wait_readable(descriptor)
+            finally:
+                os.close(descriptor)
+    while process.poll() is None:
+        await anyio.sleep(_LOOK_SECONDS)
+    scope.cancel()
+
+
+def _end(process: subprocess.Popen[bytes], mark: Path) -> list[int]:
+    """End the run: politely first, so that a program can close its own connections. Returns what is left of it."""
+    if process.poll() is None and (running := descendants(process.pid)):
+        for pid in running:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=_POLITE_SECONDS)
+    return end_all(process, [mark], gently=True)
