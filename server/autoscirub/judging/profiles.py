@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from autoscirub.checks import LOCK_NAME, PREDICTIONS_NAME, find_report, path_faults, result_places
 from autoscirub.errors import BlindingError
-from autoscirub.judging.profiles_rules import NO_RULE, Rule, folded, rule_for
 from autoscirub.judging.profiles_patterns import Patterns
+from autoscirub.judging.profiles_rules import NO_RULE, Rule, folded, rule_for
 from autoscirub.models import ProfileConfig
 
 if TYPE_CHECKING:

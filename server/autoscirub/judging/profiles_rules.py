@@ -7,7 +7,16 @@ import unicodedata
 from dataclasses import dataclass
 from fnmatch import translate
 
-__all__ = ["NO_RULE", "REPOSITORY", "STATE_DIRECTORY", "WITHHELD", "Rule", "folded", "rule_for"]
+__all__ = [
+    "ENVIRONMENT",
+    "NO_RULE",
+    "REPOSITORY",
+    "STATE_DIRECTORY",
+    "WITHHELD",
+    "Rule",
+    "folded",
+    "rule_for",
+]
 
 
 @dataclass(frozen=True)
@@ -24,6 +33,7 @@ class Rule:
 NO_RULE = Rule("")
 STATE_DIRECTORY = Rule("the state directory: verdicts, plans and history")
 REPOSITORY = Rule("version control")
+ENVIRONMENT = Rule("an environment or a cache")
 
 _VERDICT = Rule("an earlier verdict or plan", compared=True)
 _MANIFEST = Rule("configuration", compared=True)
@@ -94,7 +104,7 @@ WITHHELD: tuple[tuple[Rule, tuple[str, ...]], ...] = (
         ),
     ),
     (
-        Rule("an environment or a cache"),
+        ENVIRONMENT,
         (
             "__pycache__",
             "*.pyc",
@@ -110,8 +120,8 @@ WITHHELD: tuple[tuple[Rule, tuple[str, ...]], ...] = (
         ),
     ),
 )
-"""In this order, folded. A name counts wherever it is; one after a slash only at the top of the project, and one after a
-folder only in a folder of that name."""
+"""In this order, folded. A name counts wherever it is; one after a slash only at the top of the project, and one after
+a folder only in a folder of that name."""
 
 _EXACT: dict[str, Rule] = {}
 _GLOBS: list[tuple[str, Rule]] = []

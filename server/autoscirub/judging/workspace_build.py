@@ -1,6 +1,6 @@
 """Putting a workspace together from what the walk found."""
 
-# ruff: noqa: PTH101, PTH102, PTH118
+# ruff: noqa: PTH101, PTH102
 
 from __future__ import annotations
 
@@ -126,7 +126,9 @@ class _Filling:
         def holds(sha256: str) -> bool:
             same = self._compared.same_bytes(size, sha256)
             if same is not None:
-                self._walk.withheld[path] = f"holds the same bytes as {shown_name(same.path)}, which is withheld"
+                self._walk.withheld[path] = (
+                    f"holds the same bytes as {shown_name(same.path)}, which is withheld"
+                )
             return same is not None
 
         return holds

@@ -66,9 +66,7 @@ def collect(
     return found
 
 
-def _listed(
-    path: str, real: str, count: Callable[[str, int], None]
-) -> list[tuple[str, str, os.stat_result]]:
+def _listed(path: str, real: str, count: Callable[[str, int], None]) -> list[tuple[str, str, os.stat_result]]:
     found = []
     try:
         with os.scandir(real) as entries:
@@ -91,9 +89,7 @@ def _listed(
     return found
 
 
-def collect_state(
-    state_dir: str, limits: WorkspaceLimits, count: Callable[[str, int], None]
-) -> list[Seen]:
+def collect_state(state_dir: str, limits: WorkspaceLimits, count: Callable[[str, int], None]) -> list[Seen]:
     """The verdicts, plans and manifest of the state directory. Its history rightly holds copies of results."""
     found: list[Seen] = []
     try:

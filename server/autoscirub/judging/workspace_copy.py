@@ -5,7 +5,6 @@ file system can), and the copy is hashed right behind it by a second thread whil
 """
 
 # Strings and descriptors: ten thousand Path objects would cost more than the copy.
-# ruff: noqa: PTH110, PTH116, PTH118, PTH123
 
 from __future__ import annotations
 
@@ -25,7 +24,16 @@ from autoscirub.judging.workspace_limits import Seen, changed, stamp_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["SAME_TIME", "Unreadable", "copy_large", "copy_small", "digest_of", "hash_open", "is_small", "set_time"]
+__all__ = [
+    "SAME_TIME",
+    "Unreadable",
+    "copy_large",
+    "copy_small",
+    "digest_of",
+    "hash_open",
+    "is_small",
+    "set_time",
+]
 
 SAME_TIME = 946_684_800
 """Seconds: when everything in a workspace was written, 2000-01-01. When a file was made is no evidence."""
@@ -36,7 +44,9 @@ _BLOCK = 1 << 18
 # What was a file a moment ago may be a FIFO, a terminal or a link by now.
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC
 _WRITE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-_UNSUPPORTED = frozenset({errno.EXDEV, errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM, errno.EBADF})
+_UNSUPPORTED = frozenset(
+    {errno.EXDEV, errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM, errno.EBADF}
+)
 _GONE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO})
 
 
@@ -63,7 +73,7 @@ def _opened(seen: Seen) -> int:
 
 
 def read_small(seen: Seen) -> bytes:
-    """All of a small file, as it was listed. Raises BlindingError when it changed, Unreadable when it cannot be read."""
+    """All of a small file, as it was listed. Raises BlindingError when it changed, Unreadable for want of rights."""
     descriptor = _opened(seen)
     try:
         size = seen.stamp[2]
@@ -201,8 +211,8 @@ def digest_of(seen: Seen) -> str:
             os.close(descriptor)
     except (Unreadable, OSError) as error:
         raise BlindingError(
-            f"{shown(seen.path)}: is withheld and cannot be read ({error}), and a file of the same size would be shown, "
-            "so that a copy of it could not be told; make it readable"
+            f"{shown(seen.path)}: is withheld and cannot be read ({error}), and a file of the same size would be shown, so "
+            "that a copy of it could not be told; make it readable"
         ) from error
     return sha256
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from autoscirub.checks.artifacts.paths import shown
 from autoscirub.errors import BlindingError
+
+if TYPE_CHECKING:
+    import os
 
 __all__ = ["Seen", "Stamp", "WorkspaceLimits", "changed", "stamp_of", "too_much"]
 
@@ -54,5 +56,6 @@ def too_much(path: str, found: str, most: str) -> BlindingError:
 def changed(path: str) -> BlindingError:
     """The error for a file that is not what it was when it was listed."""
     return BlindingError(
-        f"{shown(path)}: changed while the workspace was built; let what writes there come to an end, and build it again"
+        f"{shown(path)}: changed while the workspace was built; let what writes there come to an end, and build "
+        "it again"
     )

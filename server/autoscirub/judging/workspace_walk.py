@@ -5,7 +5,6 @@ link is followed by where it really leads, and what is there must be allowed und
 """
 
 # Strings all through: a hundred thousand Path objects would cost more than the copy.
-# ruff: noqa: PTH114, PTH116, PTH118, PTH123
 
 from __future__ import annotations
 
@@ -15,10 +14,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from autoscirub.judging.profiles_patterns import prefixes
-from autoscirub.judging.profiles_rules import NO_RULE, REPOSITORY, STATE_DIRECTORY, Rule
+from autoscirub.judging.profiles_rules import NO_RULE, STATE_DIRECTORY, Rule
 from autoscirub.judging.workspace_compared import collect
 from autoscirub.judging.workspace_limits import Seen, WorkspaceLimits, stamp_of, too_much
-from autoscirub.judging.workspace_links import Led, lead, open_folder
+from autoscirub.judging.workspace_links import Led, lead, mark_at, marked, open_folder
 from autoscirub.judging.workspace_names import shown_name
 from autoscirub.store import describe_kind
 
@@ -29,9 +28,6 @@ __all__ = ["Walk"]
 
 _NOT_ALLOWED = Rule("not in the profile")
 _NOT_NAMED = Rule("not named by the criterion")
-_ENVIRONMENT = Rule("an environment or a cache")
-_ENVIRONMENT_MARKS = frozenset({"pyvenv.cfg", "conda-meta"})
-_REPOSITORY_PARTS = frozenset({"HEAD", "objects", "refs"})
 _LONGEST_NAME = 255
 
 
@@ -95,7 +91,7 @@ class Walk:
                 self._withhold(place.path or ".", Rule(f"cannot be listed: {error.strerror}"))
                 return
             names = {entry.name for entry in found}
-            if whole and (mark := _marked(names)) is not NO_RULE:
+            if whole and (mark := marked(names)) is not NO_RULE:
                 self._withhold(place.path, mark)
                 return
             for entry in sorted(found, key=lambda entry: entry.name):
@@ -219,7 +215,9 @@ class Walk:
                 return f"a link to {words}, which is withheld: {STATE_DIRECTORY.why}"
         if led.own is None:
             if not self.profile.follows(here.path):
-                return f"a link out of the project, to {words}, that neither the criterion nor the profile names"
+                return (
+                    f"a link out of the project, to {words}, that neither the criterion nor the profile names"
+                )
             # What the way there has in common with the project's own says nothing.
             shared = os.path.commonpath([self.root, led.real])
             parts = [path for path in prefixes(led.real) if len(path) > len(shared)]
@@ -228,26 +226,10 @@ class Walk:
             parts = [f"{self.root}/{path}" for path in prefixes(led.own)]
             rules = [(path, self.profile.withholds(path)) for path in prefixes(led.own)]
         for (_, rule), real in zip(rules, parts, strict=True):
-            rule = rule or _mark_at(real)
+            rule = rule or mark_at(real)
             if rule:
                 return f"a link to {words}, which is withheld: {rule.why}"
         return None
 
     def _withhold(self, path: str, rule: Rule) -> None:
         self.withheld[shown_name(path)] = rule.why
-
-
-def _marked(names: set[str]) -> Rule:
-    if names & _ENVIRONMENT_MARKS:
-        return _ENVIRONMENT
-    return REPOSITORY if names >= _REPOSITORY_PARTS else NO_RULE
-
-
-def _mark_at(folder: str) -> Rule:
-    """The same for a folder on the way to a link's end, which is not listed."""
-    if any(os.path.lexists(f"{folder}/{mark}") for mark in _ENVIRONMENT_MARKS):
-        return _ENVIRONMENT
-    bare = all(os.path.lexists(f"{folder}/{part}") for part in _REPOSITORY_PARTS)
-    return REPOSITORY if bare else NO_RULE
-
-

@@ -1,5 +1,6 @@
 """The jobs that people and agents ask for; this room alone wires the rooms below."""
 
+from autoscirub.workflow.blinding import blind_workspace
 from autoscirub.workflow.checking import check
 from autoscirub.workflow.criterion import verify_criterion
 from autoscirub.workflow.evaluating import evaluate
@@ -21,6 +22,7 @@ __all__ = [
     "Ran",
     "Scoped",
     "Verified",
+    "blind_workspace",
     "check",
     "evaluate",
     "freeze",
