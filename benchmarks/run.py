@@ -14,6 +14,7 @@ BENCHMARKS = {
     "rounds": "Criteria: a first verification, and one after a single change",
     "report_numbers": "Numbers: a report against its sources, linear in each",
     "sandbox": "Sandbox: the fixed cost of running a program in it",
+    "blinding": "Blinded workspace: copied and hashed, against cp -a",
     "startup": "Start-up",
 }
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from autoscirub.checks import check_artifact, evaluate_expr
     from autoscirub.models import Answer, Decision, Evidence, Verification
     from autoscirub.workflow import (
+        blind_workspace,
         check,
         freeze,
         plan_round,
@@ -32,6 +33,7 @@ __all__ = [
     "Evidence",
     "Verification",
     "__version__",
+    "blind_workspace",
     "check",
     "check_artifact",
     "evaluate_expr",
@@ -52,6 +54,7 @@ _ROOMS = {
     **dict.fromkeys(("Answer", "Decision", "Evidence", "Verification"), "autoscirub.models"),
     **dict.fromkeys(
         (
+            "blind_workspace",
             "check",
             "freeze",
             "plan_round",

@@ -38,4 +38,5 @@ from autoscirub.cli import project as _project  # noqa: E402, F401
 from autoscirub.cli import predictions as _predictions  # noqa: E402, F401
 from autoscirub.cli import loop as _loop  # noqa: E402, F401
 from autoscirub.cli import audit as _audit  # noqa: E402, F401
+from autoscirub.cli import judging as _judging  # noqa: E402, F401
 # isort: on

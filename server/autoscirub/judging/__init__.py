@@ -29,4 +29,19 @@ __all__ = [
     "repair_within",
     "run_panels",
     "with_faults",
+from autoscirub.judging.profiles import CRITERION, HYPOTHESIS, Profile, load_profile, profile_names
+from autoscirub.judging.workspace import Workspace, build_workspace
+from autoscirub.judging.workspace_build import workspace_digest
+from autoscirub.judging.workspace_limits import WorkspaceLimits
+
+__all__ = [
+    "CRITERION",
+    "HYPOTHESIS",
+    "Profile",
+    "Workspace",
+    "WorkspaceLimits",
+    "build_workspace",
+    "load_profile",
+    "profile_names",
+    "workspace_digest",
 ]

@@ -1,6 +1,7 @@
 """The jobs that people and agents ask for; this room alone wires the rooms below."""
 
 from autoscirub.workflow.accepting import ACCEPTABLE, ACCEPTED, accepted_of, answer_of
+from autoscirub.workflow.blinding import blind_workspace
 from autoscirub.workflow.checking import check
 from autoscirub.workflow.criterion import verify_criterion
 from autoscirub.workflow.evaluating import evaluate
@@ -27,6 +28,7 @@ __all__ = [
     "Verified",
     "accepted_of",
     "answer_of",
+    "blind_workspace",
     "check",
     "evaluate",
     "freeze",

@@ -14,9 +14,11 @@ from autoscirub.workflow.rerunning import standing_rerun
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from autoscirub.models import CriterionResult, Decision
+    from autoscirub.checks import Rubric
+    from autoscirub.models import Criterion, CriterionResult, Decision
+    from autoscirub.store import Project, Session
 
-__all__ = ["verify_criterion"]
+__all__ = ["named_criterion", "verify_criterion"]
 
 
 def verify_criterion(
@@ -29,22 +31,32 @@ def verify_criterion(
     """
     opened = open_project(project, state_dir)
     with opened.reading() as session:
-        if session.recorded_locks.rubric is not None:
-            require_settings(opened, session)
-            rubric = require_rubric(opened, session)[0]
-        else:
-            found = load_rubric(opened)
-            if found is None:
-                raise CheckError(
-                    "there is no rubric: neither rubric.toml nor executable_rubric.json in the state directory"
-                )
-            rubric = found
-        criterion = rubric.criterion(criterion_id)
-        if criterion is None:
-            known = ", ".join(entry.criterion_id for entry in rubric.model.criteria[:20])
-            raise CheckError(f"{rubric.source}: no criterion {criterion_id!r}; it has {known}")
+        rubric, criterion = named_criterion(opened, session, criterion_id)
         alone = rubric.model.model_copy(update={"criteria": [criterion]})
         rerun = standing_rerun(opened, session, may="ask")
     inputs = gather(opened, alone, ignored=session.ignored, rerun=rerun.decision if rerun else None)
     result, decision = decide_criterion(criterion, inputs, at=now())
     return result, decision.model_copy(update={"open": [*decision.open, *session.notices]})
+
+
+def named_criterion(opened: Project, session: Session, criterion_id: str) -> tuple[Rubric, Criterion]:
+    """A criterion by its id, with its rubric: the frozen one, or where none is frozen the one that is there.
+
+    Raises CheckError when there is no rubric or no such criterion, and TamperedError when a frozen rubric or
+    setting was changed.
+    """
+    if session.recorded_locks.rubric is not None:
+        require_settings(opened, session)
+        rubric = require_rubric(opened, session)[0]
+    else:
+        found = load_rubric(opened)
+        if found is None:
+            raise CheckError(
+                "there is no rubric: neither rubric.toml nor executable_rubric.json in the state directory"
+            )
+        rubric = found
+    criterion = rubric.criterion(criterion_id)
+    if criterion is None:
+        known = ", ".join(entry.criterion_id for entry in rubric.model.criteria[:20])
+        raise CheckError(f"{rubric.source}: no criterion {criterion_id!r}; it has {known}")
+    return rubric, criterion
