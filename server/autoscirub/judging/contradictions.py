@@ -11,9 +11,9 @@ from autoscirub.models.judging import CriterionVerdict
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from autoscirub.models.judging import HypothesisVerdict
+    from autoscirub.models.judging import AskKind, HypothesisVerdict
 
-__all__ = ["contradictions", "is_none", "shown"]
+__all__ = ["contradictions", "is_none", "shown", "speaks_against"]
 
 _NONE = re.compile(
     r"(?:none|null|nil|nothing|n/?a|not applicable|no|empty|no (?:evidence )?gaps?|no (?:further |required )?actions?"
@@ -71,6 +71,11 @@ def contradictions(verdict: CriterionVerdict | HypothesisVerdict) -> list[str]:
     if isinstance(verdict, CriterionVerdict):
         return list(_of_criterion(verdict))
     return list(_of_hypothesis(verdict))
+
+
+def speaks_against(text: str, kind: AskKind) -> str | None:
+    """The first sentence that clearly says no: that it is not satisfied, or that the hypothesis is not supported."""
+    return _sentence(text, _SAYS_NOT_MET if kind == "criterion" else _HYPOTHESIS_NOT, _OTHERWISE)
 
 
 def _of_criterion(verdict: CriterionVerdict) -> Iterator[str]:

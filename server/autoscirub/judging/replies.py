@@ -10,16 +10,17 @@ repeats, or a verdict that it quotes from a file, looks exactly like its own.
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from autoscirub.errors import JudgeError
+from autoscirub.judging.contradictions import shown, speaks_against
+from autoscirub.judging.objects import MAX_REPLY, Unreadable, objects_of, scan, too_long
 from autoscirub.judging.verdicts import Entry, entry_of
 from autoscirub.store import JsonFault, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from autoscirub.models.judging import AskKind, CriterionVerdict, HypothesisVerdict, JudgeReply
 
@@ -27,17 +28,9 @@ __all__ = ["HYPOTHESIS", "MAX_REPLY", "Reading", "Unused", "read_reply", "repair
 
 HYPOTHESIS = "hypothesis"
 """The subject of the question on the hypothesis, which has no other id."""
-MAX_REPLY = 1_000_000
-"""Characters of a reply that are read. A verdict has some thousands."""
-_MAX_OBJECTS = 2_000
 _MAX_UNUSED = 200
 _MAX_ENTRY = 2_000
 _MAX_SHOWN = 300
-
-_SPEAKS_OF_A_VERDICT = re.compile(
-    r"(?:\b|_)(?:satisfied|criterion_id|supports_hypothesis|criteria)\\*[\"'”]?\s*[:=]", re.IGNORECASE
-)
-_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?P<end>"?)|[\[\]{}]', re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -70,10 +63,6 @@ class Reading:
         )
 
 
-class _Unreadable(ValueError):  # noqa: N818 - it becomes every asked id's fault
-    pass
-
-
 def read_reply(reply: JudgeReply | str, asked: Sequence[str], kind: AskKind) -> Reading:
     """What `reply` says on each id in `asked` (on the hypothesis: `[HYPOTHESIS]`). Raises nothing."""
     text = reply if isinstance(reply, str) else reply.text
@@ -81,12 +70,24 @@ def read_reply(reply: JudgeReply | str, asked: Sequence[str], kind: AskKind) -> 
     raw = text[:MAX_REPLY]
     try:
         objects = _from_structured(structured) if structured is not None else []
+        prose = ""
         # Structured output that says nothing of what was asked is no answer; the text may be.
         if not any(_entries(value, kind) for value in objects):
-            objects = list(_objects(text))
-    except _Unreadable as fault:
+            objects, prose = objects_of(text)
+    except Unreadable as fault:
         return Reading(faults=dict.fromkeys(asked, str(fault)), raw=raw)
-    return _matched(objects, asked, kind, raw)
+    reading = _matched(objects, asked, kind, raw)
+    if len(asked) == 1 and _is_true(reading.verdicts.get(asked[0])) and (said := speaks_against(prose, kind)):
+        # The object may be one that the judge quotes: a pass that its own words take back is none.
+        del reading.verdicts[asked[0]]
+        reading.faults[asked[0]] = (
+            f"the reply's verdict is true, and beside it the reply says {shown(said)}; expected one verdict alone"
+        )
+    return reading
+
+
+def _is_true(verdict: CriterionVerdict | HypothesisVerdict | None) -> bool:
+    return True in (getattr(verdict, "satisfied", None), getattr(verdict, "supports_hypothesis", None))
 
 
 def repair_request(faults: Mapping[str, str]) -> str:
@@ -105,7 +106,7 @@ def repair_request(faults: Mapping[str, str]) -> str:
 def verdict_objects(text: str, kind: AskKind) -> list[dict[str, Any]]:
     """Every verdict that stands in any text, such as a judged file. What cannot be read is passed over."""
     found: list[dict[str, Any]] = []
-    for value, _ in _scan(text[:MAX_REPLY]):
+    for value, _, _ in scan(text[:MAX_REPLY], inside=True):
         if value is not None:
             found += [entry for entry in _entries(value, kind) if isinstance(entry, dict)]
     return found
@@ -119,6 +120,11 @@ def _matched(objects: list[dict[str, Any]], asked: Sequence[str], kind: AskKind,
         found = _entries(value, kind)
         if not found:
             unused.append(("is no verdict", value))
+            for subject in _wrapped(value, kind):
+                # Not used, and not passed over either: it may contradict the verdict that stands beside it.
+                if subject in entries:
+                    fault = "the reply's verdict stands inside another object; expected it at the top"
+                    entries[subject].append(Entry(None, fault=fault))
         for entry in found:
             if not isinstance(entry, dict):
                 unused.append(("is no object", entry))
@@ -141,6 +147,23 @@ def _matched(objects: list[dict[str, Any]], asked: Sequence[str], kind: AskKind,
         else:
             reading.faults[subject] = _fault(of_it, others, bool(objects), kind)
     return reading
+
+
+def _wrapped(value: Any, kind: AskKind) -> list[str]:
+    """The ids of the verdicts that stand deeper inside an object."""
+    found: list[str] = []
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            if kind == "hypothesis" and "supports_hypothesis" in item:
+                found.append(HYPOTHESIS)
+            elif kind == "criterion" and isinstance(item.get("criterion_id"), str):
+                found.append(item["criterion_id"])
+            waiting += item.values()
+        elif isinstance(item, list):
+            waiting += item
+    return found
 
 
 def _fault(entries: list[Entry], others: list[str], any_object: bool, kind: AskKind) -> str:
@@ -183,78 +206,15 @@ def _entries(value: dict[str, Any], kind: AskKind) -> list[Any]:
 def _from_structured(value: Any) -> list[dict[str, Any]]:
     """Structured output through the same strict reader as text: bounded, and of plain JSON values alone."""
     if isinstance(value, str):
-        return list(_objects(value))
+        return objects_of(value)[0]
     try:
         text = json.dumps(value)
     except (TypeError, ValueError, RecursionError) as error:
-        raise _Unreadable(f"the structured output is no plain JSON: {str(error)[:_MAX_SHOWN]}") from None
+        raise Unreadable(f"the structured output is no plain JSON: {str(error)[:_MAX_SHOWN]}") from None
     if len(text) > MAX_REPLY:
-        raise _Unreadable(_too_long(len(text)))
+        raise Unreadable(too_long(len(text)))
     try:
         plain = parse(text.encode(), allow_nonfinite=True)
     except JsonFault as fault:
-        raise _Unreadable(f"the structured output cannot be read: {fault}") from None
+        raise Unreadable(f"the structured output cannot be read: {fault}") from None
     return [plain] if isinstance(plain, dict) else []
-
-
-def _too_long(length: int) -> str:
-    return f"the reply has {length:,} characters, more than the {MAX_REPLY:,} that are read"
-
-
-def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """The JSON objects of a reply. Raises _Unreadable where one that speaks of a verdict is broken."""
-    if len(text) > MAX_REPLY:
-        raise _Unreadable(_too_long(len(text)))
-    for value, fault in _scan(text):
-        if value is not None:
-            yield value
-        if fault:
-            raise _Unreadable(fault)
-
-
-def _scan(text: str) -> Iterator[tuple[dict[str, Any] | None, str]]:
-    """(object, "") for each object, and (None, why) for each broken one that speaks of a verdict."""
-    # Broken starts are tried anew one character on; the budget keeps that from growing with the square.
-    at, budget, left = text.find("{"), 4 * len(text) + 100_000, _MAX_OBJECTS
-    while at != -1:
-        end = _end(text, at)
-        stop = len(text) if end is None else end
-        budget -= stop - at
-        left -= 1
-        if budget < 0 or left < 0:
-            yield None, "the reply holds more brackets than are read; expected one JSON object"
-            return
-        body = text[at:stop]
-        problem = "is cut off: the reply ends before it does"
-        if end is not None:
-            try:
-                # A half of a surrogate pair becomes an escape, which the parser refuses inside a string.
-                yield parse(body.encode(errors="backslashreplace"), allow_nonfinite=True), ""
-                at = text.find("{", end)
-                continue
-            except JsonFault as fault:
-                problem = f"cannot be read: {fault.problem}"
-        begins_as_json = re.match(r'\{\s*"', body) is not None
-        if (end is not None or begins_as_json) and _SPEAKS_OF_A_VERDICT.search(body):
-            line = text.count("\n", 0, at) + 1
-            yield None, f"the JSON object at line {line} of the reply {problem}"
-        if end is None and begins_as_json:
-            return  # nothing that follows speaks of a verdict, or it was told
-        at = text.find("{", at + 1 if end is None else end)
-
-
-def _end(text: str, start: int) -> int | None:
-    """Where the object that begins at `start` ends, by its brackets; None when it does not."""
-    depth = 0
-    for token in _TOKEN.finditer(text, start):
-        first = token[0][0]
-        if first == '"':
-            if not token["end"]:
-                return None
-        elif first in "[{":
-            depth += 1
-        else:
-            depth -= 1
-            if not depth:
-                return token.end()
-    return None
