@@ -123,7 +123,7 @@ PATTERNS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ),
     (
         "chat markup",
-        ("<|", "[inst]", "<<sys>>", "[/inst]", "<system", "</system"),
+        ("<|", "[inst]", "<<sys>>", "<</sys>>", "[/inst]", "<system", "</system"),
         r"<\|(?:im_start|im_end|system|user|assistant|start_header_id|end_header_id|eot_id|endoftext)\|>"
         r"|\[/?INST\]|<</?SYS>>"
         r"|</?system(?:[_-](?:prompt|message|reminder))?>",
@@ -139,7 +139,7 @@ PATTERNS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ),
     (
         "gives a judge a role",
-        ("you are", "act as", "your task", "you must"),
+        ("you are now", "from now on", "you must now", "your task", "your new task"),
         r"\b(?:you are now|from now on,? you|you must now|your (?:new )?task is(?: now)? to) [^.\n]{0,80}"
         r"\b(?:grad\w*|judg\w*|approv\w*|satisf\w*|verdict|pass)\b",
     ),

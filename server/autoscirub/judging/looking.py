@@ -117,11 +117,11 @@ def _fault(look: _Look, citation: Citation, *, reasoning: bool) -> tuple[str | N
             return "names a key of the results, and no results file was shown", False
     else:
         there = files.find(citation.path)
+        if not there and citation.kind != "file":  # the file itself is told already
+            return None, False
         if there is None:
             return "leads out of the workspace; expected a path of a file that was shown", False
         if not there:
-            if citation.kind != "file":  # the file itself is told already
-                return None, False
             if look.flag is not True and citation.path.strip("/") in look.named:
                 return None, False  # the criterion names it, and what it asks for is missing
             return f"is none of the files that were shown{_those(files)}", False

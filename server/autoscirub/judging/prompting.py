@@ -93,7 +93,7 @@ def hypothesis_prompt(
             [f"{key}: {meaning}" for key, meaning in (results_contract or {}).items()],
         ),
     ]
-    values = {"registered": "\n".join(lines), "files": _files(manifest, nonce)}
+    values = {"registered": "\n".join(lines).rstrip(), "files": _files(manifest, nonce)}
     return _prompt("hypothesis", values, hypothesis_schema(), [values["registered"], _sizes(manifest)])
 
 

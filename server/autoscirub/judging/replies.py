@@ -120,11 +120,11 @@ def _matched(objects: list[dict[str, Any]], asked: Sequence[str], kind: AskKind,
         found = _entries(value, kind)
         if not found:
             unused.append(("is no verdict", value))
-            for subject in _wrapped(value, kind):
+            for inner in _wrapped(value, kind):
                 # Not used, and not passed over either: it may contradict the verdict that stands beside it.
-                if subject in entries:
+                if inner in entries:
                     fault = "the reply's verdict stands inside another object; expected it at the top"
-                    entries[subject].append(Entry(None, fault=fault))
+                    entries[inner].append(Entry(None, fault=fault))
         for entry in found:
             if not isinstance(entry, dict):
                 unused.append(("is no object", entry))
