@@ -37,7 +37,7 @@ elif what == "cited":
     verdict = CriterionVerdict(criterion_id="C1", reasoning=text, evidence_found=[text], satisfied=True)
     problems_of(verdict, root, WorkspaceManifest(profile="criterion", files=[file], digest="0" * 64))
 elif what == "searched":
-    from autoscirub.judging.addressing import search
+    from autoscirub.judging.addressing import search_addressing as search
     root = pathlib.Path(sys.argv[3])
     (root / "a.md").write_text(text)
     search(root, ["a.md"])

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-__all__ = ["MAX_SEARCHED", "Addressed", "Searched", "addressing", "search"]
+__all__ = ["MAX_SEARCHED", "Addressed", "Searched", "addressing", "search_addressing"]
 
 MAX_SEARCHED = 4_000_000
 """Bytes of a file that are searched; a larger one is told as not searched."""
@@ -55,10 +55,10 @@ class Searched:
 
 def addressing(root: Path, files: Iterable[str | Path]) -> list[Addressed]:
     """Every place in `files` (paths from `root`) that addresses a judge, by path and line; each line once."""
-    return search(root, files).found
+    return search_addressing(root, files).found
 
 
-def search(root: Path, files: Iterable[str | Path]) -> Searched:
+def search_addressing(root: Path, files: Iterable[str | Path]) -> Searched:
     """`addressing`, and what could not be searched: links, special files, what is too large or too much."""
     searched, left = Searched(), _MAX_BYTES
     for count, name in enumerate(sorted({os.fspath(file) for file in files})):

@@ -137,8 +137,8 @@ def _matched(objects: list[dict[str, Any]], asked: Sequence[str], kind: AskKind,
                 unused.append((f"{others[-1]} was not asked", entry))
             else:
                 unused.append(("has no criterion_id", entry))
-    shown = [Unused(why, _json(entry)[:_MAX_ENTRY]) for why, entry in unused[:_MAX_UNUSED]]
-    reading = Reading(unused=shown, raw=raw)
+    kept = [Unused(why, _json(entry)[:_MAX_ENTRY]) for why, entry in unused[:_MAX_UNUSED]]
+    reading = Reading(unused=kept, raw=raw)
     for subject, of_it in entries.items():
         if len(of_it) == 1 and of_it[0].fault is None and of_it[0].verdict is not None:
             reading.verdicts[subject] = of_it[0].verdict
