@@ -1,0 +1,220 @@
+"""Reading a judge's reply: prose, fences and echoes survived, and nothing guessed.
+
+A reply is one verdict or `{"criteria": [verdicts]}`. It is searched for JSON objects, from left to right, each as
+long as its brackets say, strings and all that is in them included. An object that cannot be read and speaks of a
+verdict makes the whole reply unreadable: what it would have said may contradict the rest, and a cut-off reply is
+no verdict. One id with two entries is a fault of that id, even where both say the same: an example that the judge
+repeats, or a verdict that it quotes from a file, looks exactly like its own.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from autoscirub.errors import JudgeError
+from autoscirub.judging.contradictions import shown, speaks_against
+from autoscirub.judging.objects import MAX_REPLY, Unreadable, objects_of, scan, too_long
+from autoscirub.judging.verdicts import Entry, entry_of
+from autoscirub.store import JsonFault, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from autoscirub.models.judging import AskKind, CriterionVerdict, HypothesisVerdict, JudgeReply
+
+__all__ = ["HYPOTHESIS", "MAX_REPLY", "Reading", "Unused", "read_reply", "repair_request", "verdict_objects"]
+
+HYPOTHESIS = "hypothesis"
+"""The subject of the question on the hypothesis, which has no other id."""
+_MAX_UNUSED = 200
+_MAX_ENTRY = 2_000
+_MAX_SHOWN = 300
+
+
+@dataclass(frozen=True)
+class Unused:
+    """A part of a reply that was read and not used, and why."""
+
+    why: str
+    entry: str
+    """As JSON, its beginning."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a reply says on each id that was asked: a verdict or a fault, never both and never neither."""
+
+    verdicts: dict[str, CriterionVerdict | HypothesisVerdict] = field(default_factory=dict)
+    faults: dict[str, str] = field(default_factory=dict)
+    notes: dict[str, list[str]] = field(default_factory=dict)
+    """What was left out of a verdict, or is odd about it, by id."""
+    unused: list[Unused] = field(default_factory=list)
+    raw: str = ""
+
+    def verdict(self, subject: str) -> CriterionVerdict | HypothesisVerdict:
+        """The verdict on what was asked. Raises JudgeError, with the raw reply, where there is none."""
+        if (found := self.verdicts.get(subject)) is not None:
+            return found
+        raise JudgeError(
+            self.faults.get(subject, f"{subject!r} was not asked, so the reply was not searched for it"),
+            self.raw,
+        )
+
+
+def read_reply(reply: JudgeReply | str, asked: Sequence[str], kind: AskKind) -> Reading:
+    """What `reply` says on each id in `asked` (on the hypothesis: `[HYPOTHESIS]`). Raises nothing."""
+    text = reply if isinstance(reply, str) else reply.text
+    structured = None if isinstance(reply, str) else reply.structured
+    raw = text[:MAX_REPLY]
+    try:
+        objects = _from_structured(structured) if structured is not None else []
+        prose = ""
+        # Structured output that says nothing of what was asked is no answer; the text may be.
+        if not any(_entries(value, kind) for value in objects):
+            objects, prose = objects_of(text)
+    except Unreadable as fault:
+        return Reading(faults=dict.fromkeys(asked, str(fault)), raw=raw)
+    reading = _matched(objects, asked, kind, raw)
+    if len(asked) == 1 and _is_true(reading.verdicts.get(asked[0])) and (said := speaks_against(prose, kind)):
+        # The object may be one that the judge quotes: a pass that its own words take back is none.
+        del reading.verdicts[asked[0]]
+        reading.faults[asked[0]] = (
+            f"the reply's verdict is true, and beside it the reply says {shown(said)}; expected one verdict alone"
+        )
+    return reading
+
+
+def _is_true(verdict: CriterionVerdict | HypothesisVerdict | None) -> bool:
+    return True in (getattr(verdict, "satisfied", None), getattr(verdict, "supports_hypothesis", None))
+
+
+def repair_request(faults: Mapping[str, str]) -> str:
+    """The one message by which a judge is asked to send its verdict again, in a shape that can be read."""
+    listed = "\n".join(
+        f"- {json.dumps(subject, ensure_ascii=False)}: {fault}" for subject, fault in faults.items()
+    )
+    return (
+        f"Your reply could not be used:\n{listed}\n"
+        "Send the verdict again as one JSON object of the shape that was described, complete, with each id once, and "
+        "nothing before or after it: no example, no quoted verdict, no code fence. Only its form was at fault; do not "
+        "change what you found for the sake of this message."
+    )
+
+
+def verdict_objects(text: str, kind: AskKind) -> list[dict[str, Any]]:
+    """Every verdict that stands in any text, such as a judged file. What cannot be read is passed over."""
+    found: list[dict[str, Any]] = []
+    for value, _, _ in scan(text[:MAX_REPLY], inside=True):
+        if value is not None:
+            found += [entry for entry in _entries(value, kind) if isinstance(entry, dict)]
+    return found
+
+
+def _matched(objects: list[dict[str, Any]], asked: Sequence[str], kind: AskKind, raw: str) -> Reading:
+    entries: dict[str, list[Entry]] = {subject: [] for subject in asked}
+    unused: list[tuple[str, Any]] = []
+    others: list[str] = []
+    for value in objects:
+        found = _entries(value, kind)
+        if not found:
+            unused.append(("is no verdict", value))
+            for inner in _wrapped(value, kind):
+                # Not used, and not passed over either: it may contradict the verdict that stands beside it.
+                if inner in entries:
+                    fault = "the reply's verdict stands inside another object; expected it at the top"
+                    entries[inner].append(Entry(None, fault=fault))
+        for entry in found:
+            if not isinstance(entry, dict):
+                unused.append(("is no object", entry))
+                continue
+            subject = HYPOTHESIS if kind == "hypothesis" else entry.get("criterion_id")
+            if isinstance(subject, str) and subject in entries:
+                entries[subject].append(entry_of(entry, subject, kind))
+            elif "criterion_id" in entry:
+                others.append(_short(subject))
+                unused.append((f"{others[-1]} was not asked", entry))
+            else:
+                unused.append(("has no criterion_id", entry))
+    kept = [Unused(why, _json(entry)[:_MAX_ENTRY]) for why, entry in unused[:_MAX_UNUSED]]
+    reading = Reading(unused=kept, raw=raw)
+    for subject, of_it in entries.items():
+        if len(of_it) == 1 and of_it[0].fault is None and of_it[0].verdict is not None:
+            reading.verdicts[subject] = of_it[0].verdict
+            if of_it[0].notes:
+                reading.notes[subject] = of_it[0].notes
+        else:
+            reading.faults[subject] = _fault(of_it, others, bool(objects), kind)
+    return reading
+
+
+def _wrapped(value: Any, kind: AskKind) -> list[str]:
+    """The ids of the verdicts that stand deeper inside an object."""
+    found: list[str] = []
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            if kind == "hypothesis" and "supports_hypothesis" in item:
+                found.append(HYPOTHESIS)
+            elif kind == "criterion" and isinstance(item.get("criterion_id"), str):
+                found.append(item["criterion_id"])
+            waiting += item.values()
+        elif isinstance(item, list):
+            waiting += item
+    return found
+
+
+def _fault(entries: list[Entry], others: list[str], any_object: bool, kind: AskKind) -> str:
+    flag = "satisfied" if kind == "criterion" else "supports_hypothesis"
+    if len(entries) == 1:
+        return str(entries[0].fault)
+    if entries:
+        said = sorted({json.dumps(entry.flag) for entry in entries})
+        differ = f"that differ ({flag} {' and '.join(said)})" if len(said) > 1 else "for it"
+        return f"the reply holds {len(entries):,} verdicts {differ}; expected one, so none is used"
+    if not any_object:
+        return "the reply holds no JSON object, so no verdict; expected one object with the verdict"
+    there = f"; it has {', '.join(others[:8])}{', …' if len(others) > 8 else ''}" if others else ""
+    wanted = "its exact criterion_id" if kind == "criterion" else "supports_hypothesis"
+    return f"the reply holds no verdict with {wanted}{there}"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _short(value: Any) -> str:
+    text = _json(value)
+    return text if len(text) <= 80 else f"{text[:77]}…"
+
+
+def _entries(value: dict[str, Any], kind: AskKind) -> list[Any]:
+    """The verdicts of one object: those of its list, and itself where it looks like one too."""
+    found: list[Any] = []
+    if kind == "criterion" and isinstance(value.get("criteria"), list):
+        found += value["criteria"]
+        own = "criterion_id" in value
+    else:
+        own = any(key in value for key in ("criterion_id", "satisfied"))
+    if kind == "hypothesis":
+        own = "supports_hypothesis" in value
+    return [*found, value] if own else found
+
+
+def _from_structured(value: Any) -> list[dict[str, Any]]:
+    """Structured output through the same strict reader as text: bounded, and of plain JSON values alone."""
+    if isinstance(value, str):
+        return objects_of(value)[0]
+    try:
+        text = json.dumps(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise Unreadable(f"the structured output is no plain JSON: {str(error)[:_MAX_SHOWN]}") from None
+    if len(text) > MAX_REPLY:
+        raise Unreadable(too_long(len(text)))
+    try:
+        plain = parse(text.encode(), allow_nonfinite=True)
+    except JsonFault as fault:
+        raise Unreadable(f"the structured output cannot be read: {fault}") from None
+    return [plain] if isinstance(plain, dict) else []

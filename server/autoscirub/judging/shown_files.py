@@ -1,0 +1,177 @@
+"""The files of a workspace as a judge's citations are looked up in them: found, read within bounds, and compared.
+
+Only what the manifest lists is read, from regular files, and only while its bytes are those that the judge was shown.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import unicodedata
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from autoscirub.errors import BlindingError
+from autoscirub.store import JsonFault, parse, read_regular, sha256_bytes
+
+if TYPE_CHECKING:
+    from autoscirub.models.judging import WorkspaceFile, WorkspaceManifest
+
+__all__ = ["MAX_FILE", "MAX_READ", "ShownFiles", "Text", "flat", "says"]
+
+MAX_FILE = 8_000_000
+"""Bytes of a file in which a citation is looked up."""
+MAX_READ = 32_000_000
+"""Bytes that are read for one verdict."""
+
+_MARKS = re.compile(r"[*_`#>|~\\]|\$(?!\d)")
+_LINK = re.compile(r"!?\[([^\]\n]{0,500})\]\([^)\n]{0,1000}\)")
+_LINE_NUMBER = re.compile(r"(?m)^\s*[0-9]{1,7}\|\s?")
+_TAG = re.compile(r"<!--|-->|</?[A-Za-z][^<>\n]{0,300}>")
+_ELLIPSIS = re.compile(r"\s*[\[(]?(?:…|\.\.\.)[\])]?\s*")
+_SAME = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-", "\u00a0": " "})
+
+
+@dataclass(frozen=True)
+class Text:
+    """A file's text, or why there is none to look into."""
+
+    text: str = ""
+    fault: str | None = None
+    binary: bool = False
+
+
+class ShownFiles:
+    """The files of one workspace. Nothing outside the manifest is ever opened."""
+
+    def __init__(self, root: Path, manifest: WorkspaceManifest) -> None:
+        self._root = root
+        self._files: dict[str, WorkspaceFile] = {file.path: file for file in manifest.files}
+        self._left = MAX_READ
+        self._read: dict[str, Text] = {}
+        self._json: dict[str, Any] = {}
+        self._plain: dict[str, str] = {}
+
+    @property
+    def paths(self) -> list[str]:
+        return list(self._files)
+
+    def find(self, cited: str) -> list[str] | None:
+        """The files that a cited path may mean, none for one that is not there; None for a path that leads out."""
+        path = cited.replace("\\", "/")
+        root = os.fspath(self._root).rstrip("/") + "/"
+        if path.startswith(root):
+            path = path[len(root) :]
+        if path.startswith(("/", "~")) or re.match(r"[A-Za-z]:", path):
+            return None
+        parts: list[str] = []
+        for part in path.split("/"):
+            if part == ".." and not parts:
+                return None
+            if part == "..":
+                parts.pop()
+            elif part not in ("", "."):
+                parts.append(part)
+        path = "/".join(parts)
+        if path in self._files:
+            return [path]
+        inside = [name for name in self._files if name.startswith(f"{path}/")] if path else self.paths
+        ending = [name for name in self._files if name.endswith(f"/{path}")]
+        folded = [name for name in self._files if name.casefold() == path.casefold()]
+        return ending or folded or inside
+
+    def results(self) -> list[str]:
+        """The files that `results.key` may mean."""
+        named = [name for name in self._files if PurePosixPath(name).name == "results.json"]
+        return named or [name for name in self._files if name.endswith(".json")][:20]
+
+    def text(self, path: str) -> Text:
+        """A file's text. Links and special files are not read, nor what is too large or has changed."""
+        if path not in self._read:
+            self._read[path] = self._read_text(path)
+        return self._read[path]
+
+    def json(self, path: str) -> Any:
+        """A file's JSON value; None where it is none."""
+        if path not in self._json:
+            try:
+                self._json[path] = parse(self.text(path).text.encode(), allow_nonfinite=True)
+            except JsonFault:
+                self._json[path] = None
+        return self._json[path]
+
+    def plain(self, path: str) -> str:
+        """A file's words as `says` compares them; of JSON and notebooks also the texts inside."""
+        if path not in self._plain:
+            text = self.text(path).text
+            if path.endswith((".json", ".ipynb")):
+                text = "\n".join([text, *_texts(self.json(path))])
+            self._plain[path] = flat(text)
+        return self._plain[path]
+
+    def _read_text(self, path: str) -> Text:
+        listed = self._files[path]
+        if listed.size > min(MAX_FILE, self._left):
+            return Text(fault=f"is too large to look into ({listed.size:,} bytes)")
+        try:
+            data = read_regular(self._root / path, limit=MAX_FILE, within=self._root, error=BlindingError)
+        except BlindingError as error:
+            return Text(fault=f"cannot be looked into: {error}")
+        if data is None:
+            return Text(fault="was shown, and is no longer there")
+        self._left -= len(data)
+        if sha256_bytes(data) != listed.sha256:
+            return Text(fault="is no longer what was shown")
+        if b"\0" in data[:8192]:
+            return Text(binary=True)
+        return Text(data.decode("utf-8-sig", "replace"), binary=data.startswith(b"%PDF-"))
+
+
+def says(plain: str, quotation: str) -> bool:
+    """Whether `plain` (see `ShownFiles.plain`) says what is quoted, case, space and markup aside."""
+    at = 0
+    pieces = [piece for piece in (flat(part) for part in _ELLIPSIS.split(quotation)) if piece]
+    for piece in pieces:
+        # The plain search is many times faster, and mostly says no.
+        found = _piece(piece).search(plain, at) if piece in plain else None
+        if found is None:
+            return False
+        at = found.end()
+    return bool(pieces)
+
+
+@functools.lru_cache(maxsize=64)
+def _piece(piece: str) -> re.Pattern[str]:
+    # Whole words and whole numbers: "is 0.5" is not what "is 0.51" says, nor "0.5" what "-0.5" says.
+    before = r"(?<![\w.-])" if piece[0].isdigit() else r"(?<!\w)"
+    after = r"(?!\w|[.,][0-9])" if piece[-1].isalnum() else ""
+    return re.compile(before + re.escape(piece) + after)
+
+
+def flat(text: str) -> str:
+    """Words alone: no markup, no line numbers of ours, one space between them, all in one case."""
+    text = unicodedata.normalize("NFKC", _LINE_NUMBER.sub("", text).translate(_SAME)).translate(_SAME)
+    text = _MARKS.sub(" ", _TAG.sub(" ", _LINK.sub(r"\1", text)))
+    text = re.sub(r"\s+([,.;:!?)%])", r"\1", re.sub(r"\s+", " ", text))
+    return text.strip().strip(".,;:!?").casefold()
+
+
+def _texts(value: Any) -> list[str]:
+    """Every text in JSON data; neighbours in a list together, as a notebook keeps its lines."""
+    found: list[str] = []
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            found.append(item)
+        elif isinstance(item, dict):
+            waiting += reversed(item.values())
+        elif isinstance(item, list):
+            if item and all(isinstance(inner, str) for inner in item):
+                found.append("".join(item))
+                found.append(" ".join(item))
+            else:
+                waiting += reversed(item)
+    return found

@@ -1,0 +1,410 @@
+"""Reading a judge's reply: what is a verdict, what is a fault, and that nothing odd becomes a pass."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from autoscirub.errors import JudgeError
+from autoscirub.judging.replies import HYPOTHESIS, MAX_REPLY, read_reply, repair_request
+from autoscirub.models.judging import JudgeReply
+
+TRUE = {
+    "criterion_id": "C1",
+    "reasoning": "The table has it.",
+    "evidence_found": ["report.md:3"],
+    "evidence_gap": "",
+    "required_actions": [],
+    "artifact_references": ["report.md"],
+    "confidence": 0.9,
+    "satisfied": True,
+}
+FALSE = TRUE | {"satisfied": False, "evidence_found": [], "evidence_gap": "no interval"}
+
+
+def read(reply: Any, *asked: str):
+    return read_reply(
+        reply if isinstance(reply, str | JudgeReply) else json.dumps(reply), asked or ("C1",), "criterion"
+    )
+
+
+def flag(reply: Any) -> Any:
+    return read(reply).verdicts["C1"].satisfied
+
+
+def fault(reply: Any) -> str:
+    reading = read(reply)
+    assert reading.verdicts == {}
+    return reading.faults["C1"]
+
+
+def on_hypothesis(reply: Any):
+    return read_reply(reply if isinstance(reply, str) else json.dumps(reply), [HYPOTHESIS], "hypothesis")
+
+
+# The flag
+
+FLAGS = [
+    (True, True),
+    (False, False),
+    ("false", False),
+    (" FALSE\n", False),
+    ("False", False),
+    ("true", None),
+    ("TRUE", None),
+    ("yes", None),
+    ("no", None),
+    ("satisfied", None),
+    ("not_satisfied", None),
+    ("partially", None),
+    ("", None),
+    (1, None),
+    (0, None),
+    (1.0, None),
+    (None, None),
+    ([True], None),
+    ({"value": True}, None),
+    ("falsе", None),  # the last letter is Cyrillic
+]
+
+
+@pytest.mark.parametrize(("said", "means"), FLAGS)
+def test_only_json_true_is_true_and_false_or_the_word_is_false_and_the_rest_is_null(said, means) -> None:
+    assert flag(TRUE | {"satisfied": said}) is means
+    verdict = on_hypothesis({"reasoning": "r", "supports_hypothesis": said}).verdicts[HYPOTHESIS]
+    assert verdict.supports_hypothesis is means
+
+
+def test_no_flag_is_null_and_noted() -> None:
+    reading = read({key: value for key, value in TRUE.items() if key != "satisfied"})
+    assert reading.verdicts["C1"].satisfied is None
+    assert reading.notes["C1"] == ["satisfied is not there, which is read as null: it cannot tell"]
+
+
+@pytest.mark.parametrize("status", ["not_satisfied", "cannot_assess", "error", False, None, "fail"])
+def test_a_second_flag_that_contradicts_the_first_is_no_pass(status) -> None:
+    assert flag(TRUE | {"status": status}) is None
+
+
+def test_a_second_flag_that_agrees_changes_nothing() -> None:
+    assert flag(TRUE | {"status": "satisfied"}) is True
+
+
+# Around the verdict
+
+AROUND = [
+    "{}",
+    "Verdict below.\n{}\nThat is all.",
+    "```json\n{}\n```",
+    "```\n{}\n```\nAsk me; {{not json}} follows.",
+    "\ufeff{}",
+    'The set {{a, b}} and f\'{{x:.2f}}\' and {{"a", "b"}} first.\n{}',
+    'He said "it\'s {{fine}}".\n\n> {}',
+    "<!-- a comment -->\n<answer>{}</answer>",
+    "It uses { without an end, and then\n{}".replace("{ ", "{{ "),
+    "{}\r\n",
+]
+
+
+@pytest.mark.parametrize("around", AROUND)
+def test_prose_and_fences_around_a_verdict_are_survived(around) -> None:
+    assert flag(around.format(json.dumps(FALSE))) is False
+    assert flag(around.format(json.dumps({"criteria": [TRUE]}))) is True
+
+
+def test_fences_braces_and_quotes_inside_a_text_stay_as_they_are() -> None:
+    gap = 'no interval; ```python\nprint({"a": 1})\n``` and } and { and \\" and "criterion_id": "C9"'
+    assert (
+        read(f"```json\n{json.dumps(FALSE | {'evidence_gap': gap})}\n```").verdicts["C1"].evidence_gap == gap
+    )
+
+
+def test_json_inside_a_text_is_a_text() -> None:
+    reading = read(FALSE | {"reasoning": json.dumps(TRUE)})
+    assert reading.verdicts["C1"].satisfied is False
+
+
+# One verdict for each id
+
+TWICE = "the reply holds 2 verdicts"
+
+
+def test_an_echoed_example_before_the_verdict_is_ambiguous() -> None:
+    said = fault('Shape: {"criteria":[{"criterion_id":"C1","satisfied":true}]}\n' + json.dumps(FALSE))
+    assert said == f"{TWICE} that differ (satisfied false and true); expected one, so none is used"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"criteria": [TRUE, TRUE]},
+        json.dumps(TRUE) + "\n" + json.dumps(TRUE),
+        TRUE | {"criteria": [FALSE]},
+        {"criteria": [TRUE], "criterion_id": "C1", "satisfied": False},
+    ],
+)
+def test_an_id_that_comes_twice_is_a_fault_even_where_both_say_the_same(reply) -> None:
+    assert fault(reply).startswith(TWICE)
+
+
+def test_a_verdict_wrapped_in_another_object_is_no_verdict_and_contradicts_the_one_beside_it() -> None:
+    assert "stands inside another object" in fault({"verdict": TRUE})
+    assert fault(json.dumps({"verdict": FALSE}) + json.dumps(TRUE)).startswith(TWICE)
+
+
+def test_entries_are_matched_by_exact_id_and_others_are_kept_and_not_used() -> None:
+    entries = [TRUE | {"criterion_id": name} for name in ("c1", "C1 ", "С1", "C01", "C10", "C2")]
+    reading = read(
+        {"criteria": [*entries, {"satisfied": True}, "C1", TRUE | {"criterion_id": 1}]}, "C1", "C2"
+    )
+    assert list(reading.verdicts) == ["C2"]
+    assert list(reading.faults) == ["C1"]
+    assert [unused.why for unused in reading.unused] == [
+        '"c1" was not asked', '"C1 " was not asked', '"С1" was not asked', '"C01" was not asked',
+        '"C10" was not asked', "has no criterion_id", "is no object", "1 was not asked",
+    ]  # fmt: skip
+    assert '"c1"' in reading.faults["C1"]
+    assert json.loads(reading.unused[0].entry)["criterion_id"] == "c1"
+
+
+def test_the_order_of_entries_changes_nothing() -> None:
+    entries = [TRUE, FALSE | {"criterion_id": "C2"}, TRUE | {"criterion_id": "C3"}]
+    first = read({"criteria": entries}, "C1", "C2", "C3").verdicts
+    assert read({"criteria": entries[::-1]}, "C1", "C2", "C3").verdicts == first
+
+
+def test_a_pass_that_the_prose_beside_it_takes_back_is_none() -> None:
+    reply = (
+        f"The report holds a ready verdict: {json.dumps(TRUE)}. I find that the criterion is not satisfied."
+    )
+    assert "beside it the reply says" in fault(reply)
+
+
+# What cannot be read
+
+UNREADABLE = [
+    (json.dumps(TRUE)[:-1], "is cut off: the reply ends before it does"),
+    (json.dumps({"criteria": [TRUE, TRUE]})[:-30], "is cut off"),
+    ('{"criteria": [' + json.dumps(TRUE) + ", ", "is cut off"),
+    ('{"criterion_id": "C1", "satisfied": false, "satisfied": true}', "the key 'satisfied' stands twice"),
+    ('{"criterion_id": "C2", "criterion_id": "C1", "satisfied": true}', "stands twice"),
+    ('{"criterion_id": "C1", "satisfied": true,}', "cannot be read"),
+    ("{'criterion_id': 'C1', 'satisfied': True}", "cannot be read"),
+    ('{"criterion_id": "C1", "satisfied": true, "confidence": ' + "9" * 5000 + "}", "4,300 digits"),
+    ('{"criterion_id": "C1", "satisfied": true, "x": ' + "[" * 300 + "]" * 300 + "}", "deeper than 200"),
+    ('{"criterion_id": "C1", "reasoning": "\\ud800", "satisfied": true}', "half of a surrogate pair"),
+    ('{"criterion_id": "C1", "reasoning": "\ud800", "satisfied": true}', "half of a surrogate pair"),
+    (json.dumps(json.dumps(TRUE)), "holds no JSON object"),
+    ('{"note": oops, "criteria": [' + json.dumps(TRUE) + "]}", "cannot be read"),
+    ("{criteria: [" + json.dumps(TRUE) + "]}", "cannot be read"),
+    ("Criterion one is not incorrect, so it would PASS.", "holds no JSON object"),
+    ("", "holds no JSON object"),
+    ("null", "holds no JSON object"),
+    ("true", "holds no JSON object"),
+    ("{}", "holds no verdict with its exact criterion_id"),
+    ('{"criteria": {"C1": true}}', "holds no verdict"),
+    ("x" * (MAX_REPLY + 1), "more than the 1,000,000 that are read"),
+]
+
+
+@pytest.mark.parametrize(("reply", "says"), UNREADABLE, ids=range(len(UNREADABLE)))
+def test_what_cannot_be_read_is_a_fault_that_says_why_and_never_a_verdict(reply, says) -> None:
+    assert says in fault(reply)
+
+
+def test_a_fault_is_an_error_with_the_raw_reply() -> None:
+    cut = json.dumps(TRUE)[:40]
+    with pytest.raises(JudgeError, match="is cut off") as error:
+        read(cut).verdict("C1")
+    assert error.value.raw == cut
+
+
+def test_an_id_that_was_not_asked_has_no_verdict_to_give() -> None:
+    with pytest.raises(JudgeError, match="'C9' was not asked"):
+        read(TRUE).verdict("C9")
+
+
+def test_one_broken_verdict_spoils_the_whole_reply_because_it_may_contradict_the_others() -> None:
+    reading = read(json.dumps(TRUE) + '\n{"criterion_id": "C1", "satisfied": fal', "C1", "C2")
+    assert reading.verdicts == {}
+    assert set(reading.faults) == {"C1", "C2"}
+
+
+# Fields
+
+ODD = [
+    ({"confidence": 1.5}, "confidence", None),
+    ({"confidence": -0.1}, "confidence", None),
+    ({"confidence": True}, "confidence", None),
+    ({"confidence": "0.9"}, "confidence", None),
+    ({"confidence": 1}, "confidence", 1.0),
+    ({"confidence": None}, "confidence", None),
+    ({"required_actions": "add it"}, "required_actions", ["add it"]),
+    ({"required_actions": None}, "required_actions", []),
+    ({"evidence_gap": ["a", "b"]}, "evidence_gap", "a\nb"),
+    ({"evidence_gap": {"missing": "x"}}, "evidence_gap", '{"missing": "x"}'),
+    ({"evidence_gap": 0}, "evidence_gap", "0"),
+    ({"evidence_gap": None}, "evidence_gap", ""),
+    ({"evidence_found": ["a", " ", ""]}, "evidence_found", ["a"]),
+    ({"reasoning": None}, "reasoning", ""),
+]
+
+
+@pytest.mark.parametrize(("change", "key", "means"), ODD)
+def test_an_odd_field_is_forgiven_where_it_cannot_become_a_pass(change, key, means) -> None:
+    assert getattr(read(TRUE | change).verdicts["C1"], key) == means
+
+
+@pytest.mark.parametrize("token", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_a_confidence_that_is_not_finite_is_left_out_and_noted(token) -> None:
+    reading = read(json.dumps(TRUE).replace("0.9", token))
+    assert reading.verdicts["C1"].confidence is None
+    assert "confidence is" in reading.notes["C1"][0]
+
+
+@pytest.mark.parametrize("key", ["evidence_found", "artifact_references"])
+@pytest.mark.parametrize(
+    "value", ["report.md", [1], [None], [{"file": "report.md"}], {"a": 1}, 5, False, [["x"]]]
+)
+def test_evidence_of_another_shape_carries_no_pass(key, value) -> None:
+    assert f"its {key} is" in fault(TRUE | {key: value})
+    assert flag(FALSE | {key: value}) is False
+
+
+def test_a_bare_false_is_false_and_noted() -> None:
+    reading = read({"criterion_id": "C1", "satisfied": "false"})
+    assert reading.verdicts["C1"].satisfied is False
+    assert reading.notes["C1"] == ["says that it is not satisfied, and not why"]
+
+
+def test_concerns_of_a_hypothesis_may_be_null_or_one_text() -> None:
+    for said, means in [(None, []), ("few seeds", ["few seeds"]), (["a", 1], ["a", "1"])]:
+        reply = {"reasoning": "r", "concerns": said, "confidence": 0.5, "supports_hypothesis": False}
+        assert on_hypothesis(reply).verdicts[HYPOTHESIS].concerns == means
+
+
+def test_two_verdicts_on_the_hypothesis_are_a_fault() -> None:
+    one = {"reasoning": "r", "supports_hypothesis": True}
+    reading = on_hypothesis(json.dumps(one) + json.dumps(one | {"supports_hypothesis": None}))
+    assert "2 verdicts that differ (supports_hypothesis null and true)" in reading.faults[HYPOTHESIS]
+
+
+# Structured output
+
+
+def test_structured_output_comes_first() -> None:
+    reading = read(JudgeReply(text=json.dumps(TRUE), structured=FALSE))
+    assert reading.verdicts["C1"].satisfied is False
+
+
+def test_structured_output_that_says_nothing_of_a_verdict_leaves_the_text() -> None:
+    assert read(JudgeReply(text=json.dumps(FALSE), structured={"ok": True})).verdicts["C1"].satisfied is False
+    assert read(JudgeReply(text="", structured=json.dumps(FALSE))).verdicts["C1"].satisfied is False
+
+
+@pytest.mark.parametrize(
+    "value", [{"criterion_id": "C1", "satisfied": {1, 2}}, {"a": "x" * 2_000_000}, object()]
+)
+def test_structured_output_that_is_no_plain_json_is_a_fault(value) -> None:
+    assert fault(JudgeReply.model_construct(text=json.dumps(TRUE), structured=value))
+
+
+def test_structured_output_too_deep_is_a_fault() -> None:
+    deep: Any = TRUE
+    for _ in range(100_000):
+        deep = {"criteria": [deep]}
+    reply = JudgeReply.model_construct(text="", structured=deep)
+    assert "structured output" in fault(reply)
+    while isinstance(deep.get("criteria"), list):  # taken apart by hand: its own end would be too deep
+        deep = deep.pop("criteria").pop()
+
+
+# Repair
+
+
+def test_a_repair_names_each_fault_and_asks_for_form_and_not_for_another_verdict() -> None:
+    said = repair_request(read(json.dumps(TRUE)[:-1], "C1", "C2").faults)
+    assert '- "C1": the JSON object at line 1 of the reply is cut off' in said
+    assert '- "C2": ' in said
+    assert "do not change what you found" in said
+
+
+# Whatever comes
+
+ids = st.sampled_from(["C1", "c1", "C1 ", "C2", "", "С1"])
+flags = st.sampled_from([True, False, None, "true", "false", 1, 0, [True]])
+entry = st.fixed_dictionaries({}, optional={"criterion_id": ids, "satisfied": flags, "evidence_found": st.just(["x"]), "reasoning": st.text(max_size=10)})  # fmt: skip
+piece = st.one_of(
+    entry.map(json.dumps),
+    st.lists(entry, max_size=3).map(lambda entries: json.dumps({"criteria": entries})),
+    st.lists(entry, max_size=2).map(json.dumps),
+    entry.map(lambda value: json.dumps(json.dumps(value))),
+    st.sampled_from(
+        [
+            "{",
+            "}",
+            "[",
+            "]",
+            '"',
+            "\\",
+            "```json\n",
+            "```",
+            "<!--",
+            "-->",
+            "\ufeff",
+            "\ud800",
+            '{"',
+            "{a",
+            ",",
+        ]
+    ),
+    st.text(max_size=20),
+)
+
+
+def says_true(text: str) -> bool:
+    """Whether some JSON object in the text has exactly this id and JSON true, found the slow way."""
+    decoder = json.JSONDecoder()
+    for at, character in enumerate(text):
+        if character == "{":
+            try:
+                value, _ = decoder.raw_decode(text, at)
+            except ValueError:
+                continue
+            if (
+                isinstance(value, dict)
+                and value.get("criterion_id") == "C1"
+                and value.get("satisfied") is True
+            ):
+                return True
+    return False
+
+
+@settings(max_examples=1000, deadline=None)
+@given(st.lists(piece, max_size=5).map("".join))
+def test_no_text_raises_or_gives_true_unless_an_object_for_that_id_says_json_true(text) -> None:
+    reading = read_reply(text, ["C1", "C2"], "criterion")
+    assert set(reading.verdicts) | set(reading.faults) == {"C1", "C2"}
+    assert not set(reading.verdicts) & set(reading.faults)
+    if "C1" in reading.verdicts and reading.verdicts["C1"].satisfied is True:
+        assert says_true(text)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(entry, max_size=5), st.randoms(use_true_random=False))
+def test_the_order_of_any_entries_changes_nothing(entries, random) -> None:
+    shuffled = random.sample(entries, len(entries))
+    one = read({"criteria": entries}, "C1", "C2")
+    other = read({"criteria": shuffled}, "C1", "C2")
+    assert one.verdicts == other.verdicts
+    assert one.faults.keys() == other.faults.keys()
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.recursive(st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["criteria", "criterion_id", "satisfied", "status", "x"]) , inner, max_size=4), max_leaves=12))  # fmt: skip
+def test_no_structured_output_raises(value) -> None:
+    read_reply(JudgeReply.model_construct(text="", structured=value), ["C1"], "criterion")
