@@ -18,6 +18,7 @@
     │   └── TamperedError       a lock and what it locks disagree
     ├── BlindingError           a workspace for a judge that cannot be built, or was changed
     ├── JudgeError              a judge that gave no verdict: unreachable, cut off, unreadable
+    ├── ToolRefused             a judge's tool call that is not answered; the message is for the judge
     ├── SandboxError            a program of somebody else's that could not be run
     └── TrustError              something would have to run that was not trusted on this machine
 
@@ -45,6 +46,7 @@ __all__ = [
     "SandboxError",
     "StateError",
     "TamperedError",
+    "ToolRefused",
     "TrustError",
 ]
 
@@ -128,6 +130,13 @@ class JudgeError(AutoscirubError):
     def __init__(self, message: str, raw: str = "") -> None:
         super().__init__(message)
         self.raw = raw
+
+
+class ToolRefused(AutoscirubError):  # noqa: N818 - it is the word the judge meets
+    """Raised when a tool of a judge does not answer a call: a path that leaves the workspace, a wrong argument.
+
+    The message goes to the judge, so it says the allowed form and never names a path outside of the workspace.
+    """
 
 
 class SandboxError(AutoscirubError):

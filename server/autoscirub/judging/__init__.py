@@ -64,4 +64,15 @@ __all__ = [
     "read_reply",
     "repair_request",
     "search_addressing",
+from autoscirub.judging.tools import ToolSpec, WorkspaceTools, tool_server_command
+from autoscirub.judging.tools_bounds import ToolAnswer, ToolBounds, ToolCall, ToolImage
+
+__all__ = [
+    "ToolAnswer",
+    "ToolBounds",
+    "ToolCall",
+    "ToolImage",
+    "ToolSpec",
+    "WorkspaceTools",
+    "tool_server_command",
 ]
