@@ -19,9 +19,10 @@ from autoscirub.judging.prompting import PROMPT_VERSION, Prompt, criterion_promp
 from autoscirub.judging.replies import Reading, Unused, read_reply, repair_request
 from autoscirub.judging.tools import ToolSpec, WorkspaceTools, tool_server_command
 from autoscirub.judging.tools_bounds import ToolAnswer, ToolBounds, ToolCall, ToolImage
-from autoscirub.judging.workspace import Workspace, build_workspace
+from autoscirub.judging.workspace import Workspace, build_workspace, measure_workspace
 from autoscirub.judging.workspace_build import workspace_digest
 from autoscirub.judging.workspace_limits import WorkspaceLimits
+from autoscirub.judging.workspace_measure import Digests
 
 __all__ = [
     "CRITERION",
@@ -29,6 +30,7 @@ __all__ = [
     "PROMPT_VERSION",
     "Addressed",
     "Backend",
+    "Digests",
     "PanelAnswer",
     "Profile",
     "Prompt",
@@ -53,6 +55,7 @@ __all__ = [
     "hypothesis_prompt",
     "keep_so_far",
     "load_profile",
+    "measure_workspace",
     "open_backend",
     "panel_answer",
     "panel_error",

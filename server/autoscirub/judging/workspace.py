@@ -17,6 +17,7 @@ from autoscirub.judging.profiles import HYPOTHESIS, Profile, load_profile
 from autoscirub.judging.workspace_build import fill
 from autoscirub.judging.workspace_compared import collect, collect_state
 from autoscirub.judging.workspace_limits import WorkspaceLimits
+from autoscirub.judging.workspace_measure import Digests, measure
 from autoscirub.judging.workspace_removing import remove_workspace
 from autoscirub.judging.workspace_verify import differences
 from autoscirub.judging.workspace_walk import Walk
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from autoscirub.models import Criterion, WorkspaceManifest
     from autoscirub.store import Project
 
-__all__ = ["Workspace", "build_workspace"]
+__all__ = ["Workspace", "build_workspace", "measure_workspace"]
 
 _INNER = "files"
 _NAMED = 10
@@ -94,19 +95,9 @@ def build_workspace(
     if not isinstance(profile, Profile):
         profile = load_profile(project, profile, criterion)
     target = None if destination is None else _usable(Path(destination), project)
-    data_dir = user_data_dir(create=False)
-    walk = Walk(
-        profile,
-        os.path.realpath(project.root),
-        os.path.realpath(project.state.root),
-        limits,
-        forbidden=() if data_dir is None else (os.path.realpath(data_dir),),
-    )
     made = _fresh(project, target)
     try:
-        walk.go()
-        walk.compared += collect_state(walk.state_dir, limits, walk.count)
-        walk.compared += _behind_links(walk)
+        walk = _walked(project, profile, limits)
         inner = made / _INNER
         inner.mkdir(mode=0o700)
         manifest = fill(walk, str(inner), limits, progress, read_only=target is None)
@@ -118,6 +109,39 @@ def build_workspace(
         raise
     remove_workspace(made)
     return Workspace(target, manifest, walk.led_out, None)
+
+
+def measure_workspace(
+    project: Project,
+    profile: str | Profile = HYPOTHESIS,
+    *,
+    criterion: Criterion | None = None,
+    digests: Digests | None = None,
+    limits: WorkspaceLimits | None = None,
+) -> WorkspaceManifest:
+    """The manifest that `build_workspace` would give now, without the copy. `digests` is shared between calls.
+
+    Raises BlindingError as `build_workspace` does.
+    """
+    limits = limits or WorkspaceLimits()
+    if not isinstance(profile, Profile):
+        profile = load_profile(project, profile, criterion)
+    return measure(_walked(project, profile, limits), limits, digests or Digests())
+
+
+def _walked(project: Project, profile: Profile, limits: WorkspaceLimits) -> Walk:
+    data_dir = user_data_dir(create=False)
+    walk = Walk(
+        profile,
+        os.path.realpath(project.root),
+        os.path.realpath(project.state.root),
+        limits,
+        forbidden=() if data_dir is None else (os.path.realpath(data_dir),),
+    )
+    walk.go()
+    walk.compared += collect_state(walk.state_dir, limits, walk.count)
+    walk.compared += _behind_links(walk)
+    return walk
 
 
 def _behind_links(walk: Walk) -> list[Seen]:

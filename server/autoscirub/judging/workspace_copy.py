@@ -30,6 +30,7 @@ __all__ = [
     "copy_large",
     "copy_small",
     "digest_of",
+    "digest_of_shown",
     "hash_open",
     "is_small",
     "set_time",
@@ -199,22 +200,29 @@ class _Hashing:
             self._failed = error
 
 
+def digest_of_shown(seen: Seen) -> str:
+    """The SHA-256 of a file as it was listed. Raises BlindingError when it changed, Unreadable for want of rights."""
+    descriptor = _opened(seen)
+    try:
+        sha256 = hash_open(descriptor)
+        if stamp_of(os.fstat(descriptor)) != seen.stamp:
+            raise changed(seen.path)
+    except OSError as error:
+        raise Unreadable(error.strerror) from error
+    finally:
+        os.close(descriptor)
+    return sha256
+
+
 def digest_of(seen: Seen) -> str:
     """The SHA-256 of a withheld file, to know its copies by. Raises BlindingError where it cannot be told."""
     try:
-        descriptor = _opened(seen)
-        try:
-            sha256 = hash_open(descriptor)
-            if stamp_of(os.fstat(descriptor)) != seen.stamp:
-                raise changed(seen.path)
-        finally:
-            os.close(descriptor)
-    except (Unreadable, OSError) as error:
+        return digest_of_shown(seen)
+    except Unreadable as error:
         raise BlindingError(
-            f"{shown(seen.path)}: is withheld and cannot be read ({error}), and a file of the same size would be shown, so "
-            "that a copy of it could not be told; make it readable"
+            f"{shown(seen.path)}: is withheld and cannot be read ({error}), and a file of the same size would be "
+            "shown, so that a copy of it could not be told; make it readable"
         ) from error
-    return sha256
 
 
 def hash_open(descriptor: int) -> str:
