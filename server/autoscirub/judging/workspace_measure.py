@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 from autoscirub.judging.workspace_build import workspace_digest
 from autoscirub.judging.workspace_compared import SMALLEST, Compared
 from autoscirub.judging.workspace_copy import Unreadable, digest_of_shown
-from autoscirub.judging.workspace_limits import Stamp, WorkspaceLimits
 from autoscirub.judging.workspace_names import shown_name
 from autoscirub.models import Withheld, WorkspaceFile, WorkspaceManifest
 
 if TYPE_CHECKING:
-    from autoscirub.judging.workspace_limits import Seen
+    from autoscirub.judging.workspace_limits import Seen, Stamp, WorkspaceLimits
     from autoscirub.judging.workspace_walk import Walk
 
 __all__ = ["Digests", "measure"]

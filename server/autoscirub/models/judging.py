@@ -162,8 +162,12 @@ class Ask(Frozen):
     subject: str
     key: Sha256
     round: int | None = None
+    ask: int = Field(
+        default=1, description="which ask on this subject, from 1; the members of a panel share it"
+    )
     member: int = 1
-    answer: bool | None = None
+    answer: bool | None = Field(default=None, description="this member's, as far as it counts")
+    panel: bool | None = Field(default=None, description="the panel's")
     error: str | None = None
     backend: str
     model_served: str | None = None

@@ -25,7 +25,7 @@ from autoscirub.store.steps import step
 from autoscirub.store.userdata import user_data_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from autoscirub.store.history_repository import Repository
     from autoscirub.store.history_working import WorkingHistory
@@ -151,9 +151,14 @@ class History:
 
     def remember_report(self, report: bytes) -> None:
         """Keep, outside of the project, that this machine reached a report. Raises StateError."""
+        self.remember_reports([report])
+
+    def remember_reports(self, reports: Iterable[bytes]) -> None:
+        """The same for several: reports, reruns, verdicts. Raises StateError."""
         data = user_data_dir()
         if data is not None:
-            Memory(data, self._path.parent, self._project).remember_report(sha256_bytes(report))
+            memory = Memory(data, self._path.parent, self._project)
+            memory.remember_reports([sha256_bytes(report) for report in reports])
 
     @property
     def first(self) -> str | None:

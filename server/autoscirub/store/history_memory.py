@@ -25,7 +25,8 @@ __all__ = ["PROJECTS_NAME", "Checkout", "Memory", "Pending"]
 
 PROJECTS_NAME = "projects.json"
 _MOST_PROJECTS = 2000
-_MOST_REPORTS = 32
+_MOST_REPORTS = 4_096
+"""Reports, reruns and verdicts that are known to have been reached here; the newest."""
 
 
 class Pending(BaseModel):
@@ -81,7 +82,7 @@ class Memory:
         write_user_json(folder / f"{self.key}.json", value)
 
     def reports(self) -> list[str]:
-        """The sha256 of the last reports that this machine itself reached here, oldest first."""
+        """The sha256 of the last reports, reruns and verdicts that this machine itself reached here, oldest first."""
         try:
             value = read_user_json(f"reports/{self.key}.json", self._data)
         except CorruptError as error:
@@ -90,12 +91,12 @@ class Memory:
         known = value.get("sha256")
         return [entry for entry in known if isinstance(entry, str)] if isinstance(known, list) else []
 
-    def remember_report(self, sha256: str) -> None:
-        """Keep that this machine reached a report. Raises StateError."""
+    def remember_reports(self, sha256s: list[str]) -> None:
+        """Keep that this machine reached what has these digests. Raises StateError."""
         folder = self._data / "reports"
         folder.mkdir(mode=0o700, exist_ok=True)
-        others = [entry for entry in self.reports() if entry != sha256]
-        known = [*others, sha256][-_MOST_REPORTS:]
+        others = [entry for entry in self.reports() if entry not in set(sha256s)]
+        known = [*others, *sha256s][-_MOST_REPORTS:]
         write_user_json(folder / f"{self.key}.json", {"state_dir": self._state_dir, "sha256": known})
 
     def remember_project(self, history_id: str, first: str) -> None:

@@ -1,0 +1,139 @@
+"""A judge's answer as a Decision: what it says, what of it counts, on which ask, and what it cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from autoscirub.checks import Reading
+from autoscirub.models import Answer, Asks, Cost, CriterionVerdict, DecidedBy, Decision, Evidence, now
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from autoscirub.models import Ask, KeptVerdict, Member
+
+__all__ = ["ELSEWHERE", "failed_reading", "reading_of", "settled_members"]
+
+ELSEWHERE = "judged elsewhere, not on this machine: as good as the record that it comes from"
+_WORDS = {
+    True: (Answer.HOLDS, "satisfied"),
+    False: (Answer.DOES_NOT_HOLD, "not satisfied"),
+    None: (Answer.COULD_NOT_BE_TOLD, "cannot tell"),
+}
+_REASONS = 600
+
+
+def reading_of(
+    kept: KeptVerdict, question: str, *, earlier: Sequence[Ask], asked: int, elsewhere: bool
+) -> Reading:
+    """What a kept verdict on a criterion comes to. `earlier`: every ask on it before; `asked`: how many there were."""
+    answer, word = _WORDS[kept.answer]
+    agreeing = settled_members(kept)
+    verdicts = [member.verdict for member in agreeing if isinstance(member.verdict, CriterionVerdict)]
+    shown = {file.path: file.sha256 for file in kept.workspace.files}
+    references = _once(path for verdict in verdicts for path in verdict.artifact_references)
+    evidence = [Evidence(key="verdict", value=kept.answer, note=said_of(kept))]
+    evidence += [Evidence(path=path, sha256=shown[path]) for path in references if path in shown]
+    open_ = [] if kept.answer is True else [line for member in kept.members for line in _untold(kept, member)]
+    open_ += [ELSEWHERE] if elsewhere else []
+    open_ += [f"concern: {concern}" for concern in [*kept.concerns, *_before(kept, earlier)]]
+    decision = Decision(
+        subject="judge",
+        question=question,
+        answer=answer,
+        word=word,
+        decided_by=DecidedBy.JUDGE,
+        evidence=evidence,
+        open=open_,
+        inputs_digest=kept.key,
+        asks=Asks(ask=_place(kept, earlier, asked), of=max(asked, 1)),
+        cost=Cost(usd=_cost(kept.members), calls=len(kept.members)),
+        at=now(),
+    )
+    gap = "; ".join(_once(verdict.evidence_gap for verdict in verdicts if verdict.evidence_gap))
+    if kept.answer is None:
+        gap = f"the judge could not tell: {'; '.join(open_[:5])}"
+    elif kept.answer is False and not gap:
+        gap = (
+            "; ".join(_once(verdict.reasoning[:_REASONS] for verdict in verdicts)) or "the judge gave no gap"
+        )
+    actions = _once(action for verdict in verdicts for action in verdict.required_actions)
+    if kept.answer is None and not actions:
+        actions = ["make what the judge could not tell plain in the report and the files that it names"]
+    return Reading(
+        decision,
+        found=_once(found for verdict in verdicts for found in verdict.evidence_found),
+        gap="" if kept.answer is True else gap,
+        actions=[] if kept.answer is True else actions,
+        references=[path for path in references if path in shown],
+    )
+
+
+def failed_reading(question: str, why: str, *, asked: int, error: bool = True) -> Reading:
+    """What a criterion comes to where a judge gave no verdict, or was not asked: an error, or nothing told."""
+    decision = Decision(
+        subject="judge",
+        question=question,
+        answer=Answer.COULD_NOT_BE_TOLD,
+        word="error" if error else "not asked",
+        decided_by=DecidedBy.JUDGE,
+        open=[why],
+        asks=Asks(ask=asked, of=asked) if asked else None,
+        at=now(),
+    )
+    action = "nothing in the work closes this: see that the judge can be asked, and check again"
+    return Reading(decision, gap=why, actions=[action], error=error)
+
+
+def settled_members(kept: KeptVerdict) -> list[Member]:
+    """The members whose answer is the panel's; where it cannot tell, all that gave a verdict."""
+    if kept.answer is None:
+        return [member for member in kept.members if member.verdict is not None]
+    return [member for member in kept.members if member.answer is kept.answer]
+
+
+def said_of(kept: KeptVerdict) -> str:
+    """Who said it, in a line: `judge command (model m): 3 of 5 members agree`."""
+    served = "/".join(_once(member.model_served or "" for member in kept.members)) or kept.model
+    who = f"judge {kept.backend}" + (f" ({served})" if served else "")
+    if len(kept.members) == 1:
+        return who
+    alike = sum(member.answer is kept.answer for member in kept.members)
+    return f"{who}: {alike} of {len(kept.members)} members agree, {kept.agree} needed"
+
+
+def _untold(kept: KeptVerdict, member: Member) -> list[str]:
+    """Why a member's word does not count, or what it is."""
+    who = f"member {member.member}: " if len(kept.members) > 1 else ""
+    if member.error is not None:
+        return [f"{who}{member.error}"]
+    if member.problems:
+        return [f"{who}its verdict does not bear a look: {problem}" for problem in member.problems]
+    if member.answer is None and member.verdict is not None:
+        return [f"{who}the judge says that it cannot tell: {member.verdict.reasoning[:_REASONS]}"]
+    if kept.answer is None:
+        return [f"{who}says {'satisfied' if member.answer else 'not satisfied'}"]
+    return []
+
+
+def _before(kept: KeptVerdict, earlier: Sequence[Ask]) -> list[str]:
+    """`satisfied on ask 3 of 4, before it not`."""
+    answers = list(dict.fromkeys((ask.ask, ask.panel) for ask in earlier if ask.key != kept.key))
+    if kept.answer is not True or not any(answer is not True for _, answer in answers):
+        return []
+    place = max((number for number, _ in answers), default=0) + 1
+    others = "not" if any(answer is False for _, answer in answers) else "not told"
+    return [f"satisfied on ask {place} of {max(place, len(answers) + 1)}, before it {others}"]
+
+
+def _place(kept: KeptVerdict, earlier: Sequence[Ask], asked: int) -> int:
+    return next((ask.ask for ask in earlier if ask.key == kept.key), max(asked, 1))
+
+
+def _cost(members: Sequence[Member]) -> float | None:
+    costs = [member.usage.cost_usd for member in members]
+    return None if None in costs or not costs else sum(cost for cost in costs if cost is not None)
+
+
+def _once(texts: Iterable[str]) -> list[str]:
+    return [text for text in dict.fromkeys(texts) if text]
