@@ -54,7 +54,7 @@ def gather(
         results=_results(project),
         report=_report(found[report, None]) if report else None,
         artifacts={key: found[key] for key in keys},
-        judge=config.judge.model_dump(mode="json"),
+        judge={name: getattr(config.judge, name) for name in ("backend", "model", "repeats", "agree")},
         numbers=numbers_of(root, config, rubric),
         rerun=rerun,
     )

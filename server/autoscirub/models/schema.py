@@ -15,6 +15,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from autoscirub.models.base import SCHEMA_VERSION
 from autoscirub.models.config import ProjectConfig
+from autoscirub.models.judging import Ask, KeptVerdict
 from autoscirub.models.manifest import RunManifest
 from autoscirub.models.prereg import Prereg, PreregLock
 from autoscirub.models.report import VerificationReport
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["MODELS", "main", "schema_files", "schemas"]
 
 MODELS: dict[str, type[BaseModel]] = {
+    "ask": Ask,
     "change_summary": ChangeSummary,
     "config": ProjectConfig,
     "event": Event,
@@ -40,6 +42,7 @@ MODELS: dict[str, type[BaseModel]] = {
     "rerun": RerunRecord,
     "revision_plan": RevisionPlan,
     "run_manifest": RunManifest,
+    "verdict": KeptVerdict,
     "verification": Verification,
     "verification_report": VerificationReport,
 }

@@ -106,15 +106,16 @@ class Asking:
 
     # Asking
 
-    def ask(self, questions: Sequence[Question]) -> dict[str, Told]:
-        """Answers by subject: kept ones where they are, and the judge's own for the others, all at once.
+    def ask(self, questions: Sequence[Question], *, fresh: bool = False) -> dict[str, Told]:
+        """Answers by subject: kept ones where they are, and the judge's own for the others, all at once. `fresh` asks
+        where an answer is kept, too.
 
         A failure of one question is its own. Nothing is recorded: `record` does.
         """
         told: dict[str, Told] = {}
         waiting: list[Question] = []
         for question in questions:
-            kept = self.kept(question)
+            kept = None if fresh else self.kept(question)
             if kept is not None:
                 told[question.subject] = kept
             elif (why := self._refused(question)) is not None:

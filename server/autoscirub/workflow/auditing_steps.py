@@ -27,6 +27,8 @@ _ROUND = r"state/revisions/round-(\d{3,9})"
 WRITERS: tuple[tuple[str, frozenset[str]], ...] = (
     (r"state/verification\.json", frozenset({"check", "verify", "unfreeze"})),
     (r"state/verification_report\.json", frozenset({"check"})),
+    (r"state/verdicts/[0-9a-f]{64}\.json", frozenset({"judged"})),
+    (r"state/asks\.jsonl", frozenset({"judged"})),
     (r"state/rerun\.json", frozenset({"check", "rerun"})),
     (rf"{_ROUND}/verification\.json", frozenset({"check"})),
     (rf"{_ROUND}/revision_plan\.json", frozenset({"plan"})),

@@ -112,7 +112,7 @@ def check_step(
     locked: dict[str, bytes | None] = {}
     if session.recorded_locks.rubric is not None:
         step = RoundVerification(opened, session, revision or Revision(), at, max_rounds)
-        step.verify(fresh=fresh, progress=progress, rerun=rerun)
+        step.verify(fresh=fresh, progress=progress, rerun=rerun, may_ask=True)
         step.fill(checked, state, locked, facts)
         _refuse_two_readings(reached, step.reached_on)
         reached |= step.reached_on

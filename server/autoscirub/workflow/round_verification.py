@@ -30,6 +30,7 @@ from autoscirub.models import (
 )
 from autoscirub.store import ASIDE_MARK, Project, Session
 from autoscirub.workflow.locking import lock_rubric, require_rubric, require_settings
+from autoscirub.workflow.reading import Reader
 from autoscirub.workflow.rerunning import required_rerun
 from autoscirub.workflow.rounds import (
     FOLDER,
@@ -141,6 +142,7 @@ class RoundVerification:
         fresh: bool,
         progress: Callable[[int, int], None] | None,
         rerun: RerunStanding | None = None,
+        may_ask: bool = False,
     ) -> None:
         earlier = {} if fresh else self._earlier()
         kept = earlier if self._reached_here() else {}
@@ -152,6 +154,16 @@ class RoundVerification:
             progress=progress,
             rerun=rerun.decision if rerun else None,
         )
+        reader = Reader.of(
+            self.opened,
+            self.session,
+            at=self.at,
+            round_number=self.number,
+            may_ask=may_ask,
+            progress=progress,
+        )
+        if reader is not None:
+            self.inputs = reader.read(self.rubric.model, self.inputs, kept=kept, fresh=fresh)
         self.criteria: CriteriaVerification = verify_criteria(
             self.rubric.model,
             self.inputs,
@@ -333,6 +345,10 @@ class RoundVerification:
             found |= {entry.path: entry.sha256 for entry in decision.evidence if entry.path and entry.sha256}
         if inputs.report is not None and inputs.report.path and inputs.report.sha256:
             found[inputs.report.path] = inputs.report.sha256
+        for reading in inputs.readings.values():
+            found |= {
+                entry.path: entry.sha256 for entry in reading.decision.evidence if entry.path and entry.sha256
+            }
         return found
 
 

@@ -1,0 +1,103 @@
+"""Criteria that must be read: what a judge has said of them, asked for where it may be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from autoscirub.checks import awaiting_reading, needs_reading
+from autoscirub.errors import AutoscirubError
+from autoscirub.workflow.answers import failed_reading, reading_of
+from autoscirub.workflow.asking import NOT_ASKED, Asking
+from autoscirub.workflow.questions import Questions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from autoscirub.checks import Inputs, Kept, Reading
+    from autoscirub.models import Criterion, ExecutableRubric
+    from autoscirub.store import Project, Session
+    from autoscirub.workflow.asking import Told
+    from autoscirub.workflow.questions import Question
+
+__all__ = ["Reader"]
+
+
+class Reader:
+    """A project's judge, for the criteria of one command. With `may_ask` False it only says what is kept."""
+
+    def __init__(
+        self,
+        opened: Project,
+        session: Session,
+        *,
+        at: str,
+        round_number: int | None,
+        may_ask: bool,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        self.at, self.may_ask = at, may_ask
+        self.asking = Asking(Questions(opened), session, round_number, at, progress=progress)
+
+    @classmethod
+    def of(
+        cls,
+        opened: Project,
+        session: Session,
+        *,
+        at: str,
+        round_number: int | None,
+        may_ask: bool,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Reader | None:
+        """A reader; None where no judge is set up."""
+        if opened.config.judge.backend == "none":
+            return None
+        return cls(opened, session, at=at, round_number=round_number, may_ask=may_ask, progress=progress)
+
+    def read(
+        self, rubric: ExecutableRubric, inputs: Inputs, *, kept: Mapping[str, Kept], fresh: bool
+    ) -> Inputs:
+        """`inputs` with what a judge is shown and has said. What was asked just now is recorded, a step of its own."""
+        readings: dict[str, Reading] = {}
+        questions: dict[str, Question] = {}
+        for criterion in rubric.criteria:
+            if needs_reading(criterion):
+                try:
+                    questions[criterion.criterion_id] = self.asking.questions.of(criterion)
+                except AutoscirubError as error:
+                    readings[criterion.criterion_id] = failed_reading(
+                        criterion.requirement, str(error), asked=0
+                    )
+        shown = {name: question.shown() for name, question in questions.items()}
+        inputs = replace(inputs, shown=shown)
+        waiting = [
+            criterion
+            for criterion in awaiting_reading(rubric, inputs, kept=kept, at=self.at, fresh=fresh)
+            if criterion.criterion_id in questions
+        ]
+        told = self._told([questions[criterion.criterion_id] for criterion in waiting], fresh=fresh)
+        for criterion in waiting:
+            readings[criterion.criterion_id] = self._reading(criterion, told[criterion.criterion_id])
+        return replace(inputs, readings=readings)
+
+    def _told(self, questions: list[Question], *, fresh: bool) -> dict[str, Told]:
+        from autoscirub.workflow.asking import Told
+
+        if not self.may_ask:
+            return {
+                question.subject: self.asking.kept(question) or Told(error=NOT_ASKED, asked=False)
+                for question in questions
+            }
+        told = self.asking.ask(questions, fresh=fresh)
+        self.asking.record()
+        return told
+
+    def _reading(self, criterion: Criterion, told: Told) -> Reading:
+        asks = self.asking.asks_on(criterion.criterion_id)
+        asked = max((ask.ask for ask in asks), default=0)
+        if told.verdict is None:
+            return failed_reading(criterion.requirement, told.error, asked=asked, error=told.asked)
+        return reading_of(
+            told.verdict, criterion.requirement, earlier=asks, asked=asked, elsewhere=told.elsewhere
+        )
