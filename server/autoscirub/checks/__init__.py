@@ -34,7 +34,7 @@ from autoscirub.checks.predictions import (
     lint_predictions,
     read_predictions,
 )
-from autoscirub.checks.report_file import find_report
+from autoscirub.checks.report_file import DEFAULT_REPORTS, find_report
 from autoscirub.checks.rerun import Rerun, key_lines, rerun, rerun_basis, rerun_record
 from autoscirub.checks.results import (
     DEFAULT_RESULTS,
@@ -59,6 +59,7 @@ from autoscirub.checks.rubric_lint import RubricLint, lint_rubric
 __all__ = [
     "CHECK_WORDS",
     "CRITERION_WORDS",
+    "DEFAULT_REPORTS",
     "DEFAULT_RESULTS",
     "LOCK_NAME",
     "OUTCOME_ANSWERS",

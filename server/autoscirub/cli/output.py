@@ -43,10 +43,21 @@ def file(path: Path, value: str) -> None:
                 f"{path}: is a link or no regular file; name one that is, or a new one",
                 param_hint="--junit-file",
             )
+        if path.exists() and not _is_junit(path):
+            raise typer.BadParameter(
+                f"{path}: is there, and is no JUnit XML; name a new file, or one that was written here before",
+                param_hint="--junit-file",
+            )
         write_atomic(path, value.encode("utf-8"))
     except (StateError, OSError, ValueError) as error:
         why = error.__cause__ or error
         raise typer.BadParameter(f"{path}: cannot be written: {why}", param_hint="--junit-file") from None
+
+
+def _is_junit(path: Path) -> bool:
+    with path.open("rb") as file:
+        beginning = file.read(400)
+    return not beginning or (beginning.lstrip().startswith(b"<?xml") and b"<testsuites" in beginning)
 
 
 def document(value: Any) -> None:

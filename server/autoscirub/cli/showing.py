@@ -71,7 +71,9 @@ def shown_check(
         parts.append(plain(change.told))
     if short:
         parts = [line for part in parts for line in part.splitlines() if not line.startswith(" ")]
-    parts.append(render_ending(checked.ended, outcome, stream))
+    beside = [checked.numbers.decision] if checked.numbers else []
+    beside += [checked.rerun.decision] if checked.rerun else []
+    parts.append(render_ending(checked.ended, outcome, stream, beside))
     if checked.report is not None and checked.ended is None:
         parts.append(_not_done(checked.report))
     elif checked.report is None and checked.verification is None:

@@ -8,6 +8,8 @@ from autoscirub.models import Answer
 from autoscirub.report.terminal import plain, sign
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from autoscirub.models import CriterionResult, Decision, Ended, Outcome, VerificationReport
 
 __all__ = ["render_criterion", "render_ending", "render_report"]
@@ -86,14 +88,25 @@ def render_criterion(result: CriterionResult, decision: Decision, stream: TextIO
     return "\n".join(lines)
 
 
-def render_ending(ended: Ended | None, outcome: Outcome | None, stream: TextIO) -> str:
-    """How the loop ended, and beside it what became of the predictions: the two stand together."""
+def render_ending(
+    ended: Ended | None, outcome: Outcome | None, stream: TextIO, beside: Sequence[Decision] = ()
+) -> str:
+    """How the loop ended, and beside it what became of the predictions: the two stand together.
+
+    `beside`: what was decided and is no requirement. While one of these does not hold, the work is not called done.
+    """
     if ended is None:
         return ""
     done = ended.state == "satisfied"
     answer = Answer.HOLDS if done else Answer.DOES_NOT_HOLD
     why = "" if done else f" ({plain(ended.why)})"
-    lines = [f"{sign(answer, stream)} {_ENDINGS[ended.state]}{why}"]
+    open_ = [decision for decision in beside if decision.answer is not Answer.HOLDS]
+    ending = "satisfied: every requirement is met" if done and open_ else _ENDINGS[ended.state]
+    lines = [f"{sign(answer, stream)} {ending}{why}"]
+    lines += [
+        f"{sign(decision.answer, stream)} still open beside it: {plain(decision.subject)} ({plain(decision.word)})"
+        for decision in open_
+    ]
     if outcome is not None:
         lines.append(f"  {_OUTCOMES[outcome.value]}")
     return "\n".join(lines)

@@ -100,8 +100,7 @@ def check_step(
         facts["outcome"] = verified.verification.outcome.value
     elif opened.read(PREDICTIONS_NAME, limit=PREDICTIONS_LIMIT) is not None:
         checked.decisions.append(_not_frozen(opened))
-    reached = reached_on(opened, checked.verification) if checked.verification else {}
-    _add_numbers(opened, checked)
+    _add_numbers(opened, session, checked)
     if checked.numbers is not None:
         facts["numbers"] = checked.numbers.decision.answer.value
     if rerun is not None:
@@ -110,24 +109,42 @@ def check_step(
         state |= rerun.files()
         rerun.remember(session)
     locked: dict[str, bytes | None] = {}
+    criteria: dict[str, str] = {}
     if session.recorded_locks.rubric is not None:
         step = RoundVerification(opened, session, revision or Revision(), at, max_rounds)
         step.verify(fresh=fresh, progress=progress, rerun=rerun, may_ask=True)
         step.fill(checked, state, locked, facts)
-        _refuse_two_readings(reached, step.reached_on)
-        reached |= step.reached_on
-    if rerun is not None and rerun.ran:
-        _refuse_two_readings(reached, rerun.reached_on())
-        reached |= rerun.reached_on()
+        criteria = step.reached_on
+    reached = _one_reading(opened, checked, criteria)
     session.record(
         "check", at=at, facts=facts, judged=reached, reached_on=reached, state=state, locked=locked
     )
+    checked.notices = _noticed(session)
     return checked
 
 
-def _refuse_two_readings(first: dict[str, str], second: dict[str, str]) -> None:
-    """Raise StateError when two parts of one step were decided on different bytes of one file."""
-    refuse_moved(first, first | second)
+def _one_reading(opened: Project, checked: Checked, criteria: dict[str, str]) -> dict[str, str]:
+    """The files that everything in `checked` was decided on, with their digests.
+
+    Raises StateError when two parts were decided on different bytes of one file: they would say together what is
+    true of neither.
+    """
+    numbers = checked.numbers.decision.evidence if checked.numbers else []
+    reached: dict[str, str] = {}
+    for part in (
+        reached_on(opened, checked.verification) if checked.verification else {},
+        {entry.path: entry.sha256 for entry in numbers if entry.path and entry.sha256},
+        checked.rerun.reached_on() if checked.rerun else {},
+        criteria,
+    ):
+        refuse_moved(reached, reached | part)
+        reached |= part
+    return reached
+
+
+def _noticed(session: Session) -> list[str]:
+    """What is amiss with the history now, and what ever was: it stays in every later outcome."""
+    return list(dict.fromkeys([*session.recorded_notices(), *session.notices]))
 
 
 def is_as_verified(opened: Project, session: Session) -> bool:
@@ -159,11 +176,32 @@ def _predictions_claimed(opened: Project, session: Session) -> bool:
     return recorded or session.found_locks.predictions is not None or (opened.root / LOCK_NAME).exists()
 
 
-def _add_numbers(opened: Project, checked: Checked) -> None:
-    """Whether every number in the report is found in the results; nothing without a report."""
+def _add_numbers(opened: Project, session: Session, checked: Checked) -> None:
+    """Whether every number in the report is found in the results. Without a report nothing, unless there was one."""
     if find_report(opened.root, opened.config.report) is not None:
         checked.numbers = check_numbers(opened.root)
         checked.decisions.append(checked.numbers.decision)
+    elif (at := _had_report(session)) is not None:
+        checked.decisions.append(
+            Decision(
+                subject="report",
+                question="Is every number in the report found in the results?",
+                answer=Answer.COULD_NOT_BE_TOLD,
+                word="could not be told",
+                open=[
+                    f"there is no report, and there was one at {at}; restore it, or say where it is: report = …"
+                ],
+                at=now(),
+            )
+        )
+
+
+def _had_report(session: Session) -> str | None:
+    """When there was a report, as the record knows: at a freeze, or when its numbers were looked for."""
+    for commit in session.history.commits() if session.history else []:
+        if commit.facts.get("numbers") or commit.facts.get("report"):
+            return commit.at
+    return None
 
 
 def _look(
@@ -181,29 +219,37 @@ def _look(
         or opened.read(PREDICTIONS_NAME, limit=PREDICTIONS_LIMIT) is not None
     ):
         checked.decisions.append(_not_frozen(opened))
-    _add_numbers(opened, checked)
+    _add_numbers(opened, session, checked)
     if checked.rerun is not None:
         checked.decisions.append(checked.rerun.decision)
+    criteria: dict[str, str] = {}
     if session.recorded_locks.rubric is not None:
         step = RoundVerification(opened, session, Revision(), now())
         if step.current is not None and step.current.number is not None:
             step.number = step.current.number  # looking opens no round
         step.verify(fresh=fresh, progress=progress, rerun=checked.rerun)
-        if checked.verification is not None:
-            _refuse_two_readings(reached_on(opened, checked.verification), step.reached_on)
+        criteria = step.reached_on
         checked.report, checked.rounds = step.report, step.rounds
         checked.rubric = step.rubric.source
         checked.scope_changes = session.manifest.scope_changes
         checked.decisions += step.report.decisions
         checked.evaluated, checked.reused = step.criteria.evaluated, step.criteria.reused
         checked.ended = session.manifest.loop.ended if session.manifest.loop else None
+        if (
+            checked.ended is not None
+            and checked.ended.state.startswith("satisfied")
+            and not step.report.all_satisfied
+        ):
+            checked.ended = None  # what it ended on is not what is there now
         if checked.ended is not None and checked.ended.state == "error":
-            checked.notices.append(
+            session.notices.append(
                 f"nothing was recorded: the loop ended in an error ({checked.ended.why}); "
                 "`autoscirub run --continue` or `round --continue` goes on"
             )
     elif (rubric := load_rubric(opened)) is not None:
         checked.decisions.append(_rubric_not_frozen(rubric))
+    _one_reading(opened, checked, criteria)
+    checked.notices = _noticed(session)
     return checked
 
 

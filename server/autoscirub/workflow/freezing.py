@@ -14,6 +14,7 @@ from autoscirub.checks import (
     PREDICTIONS_NAME,
     RUBRIC_NAME,
     existing_results,
+    find_report,
     find_results,
     freeze_note,
     lint_predictions,
@@ -236,7 +237,8 @@ def _freeze(opened: Project, session: Session, found: _Found, new: set[str], *, 
             )
     if not dry_run:
         session.manifest.locks = locks
-        facts = {"locked": sorted(new), "locks": locks.model_dump(mode="json")}
+        report = find_report(opened.root, opened.config.report)
+        facts = {"locked": sorted(new), "locks": locks.model_dump(mode="json"), "report": report}
         session.record("freeze", at=at, facts=facts, judged=judged, state=state, locked=locked)
     return Frozen(dry_run, locks, warnings, session.notices, decisions)
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from autoscirub.checks import (
+    DEFAULT_REPORTS,
     DEFAULT_RESULTS,
     RUBRIC_LIMIT,
     RUBRIC_NAME,
@@ -187,8 +188,9 @@ def changed_settings(project: Project, session: Session) -> list[str]:
 
 
 def _same_place(key: str, locked: Any, now: dict[str, Any]) -> bool:
-    """Whether no path of the results was locked, and the one set now is a place where they were looked for."""
-    return key == "results" and locked is None and now.get(key) in DEFAULT_RESULTS
+    """Whether no path was locked, and the one set now is a place where it was looked for."""
+    places = {"results": DEFAULT_RESULTS, "report": DEFAULT_REPORTS}
+    return locked is None and now.get(key) in places.get(key, ())
 
 
 def unlocked_settings(project: Project, session: Session) -> list[str]:
@@ -228,7 +230,7 @@ def _locked(lock: SettingsLock | None) -> dict[str, Any]:
 
 
 def _from_the_first_freeze(key: str) -> bool:
-    # Defaults included: no judge, and no rerun, are settings too. So is the place of the results: results of one's
-    # choice are not to be had by naming another file later; and how numbers are looked for: nobody exempts one later.
-    # Another path or command that is not set decides nothing yet.
-    return key == "results" or key.startswith(("judge.", "numbers.", "profiles", "rerun."))
+    # Defaults included: no judge, and no rerun, are settings too. So are the places of the results and the report:
+    # a file of one's choice is not to be had by naming another later; and how numbers are looked for: nobody exempts
+    # one later. Another path or command that is not set decides nothing yet.
+    return key in {"results", "report"} or key.startswith(("judge.", "numbers.", "profiles", "rerun."))
