@@ -66,9 +66,7 @@ class Look:
                 assert path.is_dir() or path.stat().st_nlink == 1
                 if path.is_file():
                     self.files[path.relative_to(workspace.root).as_posix()] = path.read_bytes()
-            assert list(self.files) == sorted(file.path for file in workspace.manifest.files) or set(
-                self.files
-            ) == {file.path for file in workspace.manifest.files}
+            assert set(self.files) == {file.path for file in workspace.manifest.files}
             for file in workspace.manifest.files:
                 assert (file.size, file.sha256) == (
                     len(self.files[file.path]),
@@ -237,6 +235,30 @@ def test_a_link_that_is_named_still_leads_to_nothing_that_is_withheld(project, t
     look = Look(project, "mine")
     assert set(look.files) == {"run.py"}
     assert look.withheld["data"].startswith("a link to")
+
+
+def test_links_are_followed_in_a_project_that_lies_in_the_data_directory(
+    project, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setenv("AUTOSCIRUB_DATA_DIR", str(tmp_path))
+    (project / "results" / "code.py").symlink_to("../src/fit.py")
+    assert "results/code.py" in Look(project).files
+
+
+@pytest.mark.parametrize("name", ["run.py", "QUESTION.md", "src", "results", "prereg.toml"])
+def test_what_the_profile_names_may_itself_be_a_link_and_shows_no_more_for_it(
+    project, tmp_path, name
+) -> None:
+    write(tmp_path / "outside" / "results" / "x.txt", "CANARY-OUTSIDE\n")
+    for target in ("REPORT.md", ".git", ".autoscirub", "notes", "../outside", "../outside/results", "."):
+        write(project / "notes" / "n.txt", "CANARY-NOTES\n")
+        if (project / name).exists() and not (project / name).is_symlink():
+            (project / name).rename(project / f"was-{name}")
+        (project / name).unlink(missing_ok=True)
+        (project / name).symlink_to(target)
+        look = Look(project)
+        assert look.blind(), target
+        assert name in look.withheld
 
 
 # Copies of what is withheld

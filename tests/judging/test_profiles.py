@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from autoscirub.errors import BlindingError, ConfigError
 from autoscirub.judging import load_profile, profile_names
+from autoscirub.judging.profiles import HYPOTHESIS_FILES
 from autoscirub.judging.profiles_patterns import Patterns
-from autoscirub.judging.profiles_rules import folded, rule_for
+from autoscirub.judging.profiles_rules import WITHHELD, folded, rule_for
 from autoscirub.models import Criterion
 from autoscirub.store import open_project
 
@@ -150,6 +154,14 @@ OWN = [
 def test_a_project_s_own_profile_shows(study, shown, text, name, expected) -> None:
     (study / "autoscirub.toml").write_text(text)
     assert set(shown(study, name)) == expected
+
+
+def test_the_page_shows_the_profile_of_the_code() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "judging.md").read_text("utf-8")
+    row = next(line for line in page.splitlines() if line.startswith("| `hypothesis` |"))
+    assert re.findall(r"`([^`]+)`", row.split("|")[2]) == list(HYPOTHESIS_FILES)
+    for rule in WITHHELD:
+        assert any(f"`{name.strip('/')}" in page.lower() for name in rule[1]), rule[0].why
 
 
 def criterion(**fields: object) -> Criterion:

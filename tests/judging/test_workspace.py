@@ -15,7 +15,8 @@ import pytest
 
 import autoscirub
 from autoscirub.errors import BlindingError, CheckError
-from autoscirub.judging import build_workspace, workspace_digest
+from autoscirub.judging import WorkspaceLimits, build_workspace, workspace_digest
+from autoscirub.judging.workspace_compared import SMALLEST
 from autoscirub.judging.workspace_names import shown_name
 from autoscirub.models import WorkspaceFile
 from autoscirub.store import open_project
@@ -116,6 +117,16 @@ def test_a_project_with_nothing_to_show_gives_an_empty_workspace(tmp_path) -> No
     with build_workspace(open_project(tmp_path / "empty")) as workspace:
         assert workspace.manifest.files == []
         workspace.verify()
+
+
+def test_the_page_has_the_bounds_of_the_code() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "judging.md").read_text("utf-8")
+    limits = WorkspaceLimits()
+    assert (
+        f"{limits.files:,} files, folders and links, {limits.bytes >> 30} GiB, {limits.file_bytes >> 30} GiB of one file, "
+        f"{limits.depth} folders within each other, {limits.path:,} bytes of a path"
+    ) in page
+    assert f"more than {SMALLEST} bytes" in page
 
 
 # The look afterwards

@@ -94,13 +94,14 @@ def build_workspace(
     if not isinstance(profile, Profile):
         profile = load_profile(project, profile, criterion)
     target = None if destination is None else _usable(Path(destination), project)
-    data_dir = user_data_dir(create=False)
+    root, data_dir = os.path.realpath(project.root), user_data_dir(create=False)
+    memory = [os.path.realpath(data_dir)] if data_dir is not None else []
     walk = Walk(
         profile,
-        os.path.realpath(project.root),
+        root,
         os.path.realpath(project.state.root),
         limits,
-        forbidden=() if data_dir is None else (os.path.realpath(data_dir),),
+        forbidden=tuple(place for place in memory if not f"{root}/".startswith(f"{place}/")),
     )
     made = _fresh(project, target)
     try:

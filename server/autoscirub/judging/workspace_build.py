@@ -63,8 +63,8 @@ def fill(
                 os.chmod(folder, 0o500)
     except OSError as cause:
         raise BlindingError(
-            f"{shown(filling.at)}: cannot be copied to {target}: {cause.strerror}; the workspace takes {total:,} bytes: "
-            "free some space there, or name another place with TMPDIR"
+            f"{shown(filling.at)}: cannot be copied to {target}: {cause.strerror}; the workspace "
+            f"takes {total:,} bytes: free some space there, or name another place with TMPDIR"
         ) from cause
     if progress is not None:
         progress(total, total)

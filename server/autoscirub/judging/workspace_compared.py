@@ -84,8 +84,8 @@ def _listed(path: str, real: str, count: Callable[[str, int], None]) -> list[tup
                 found.append((f"{path}/{entry.name}", os.path.join(real, entry.name), status))
     except OSError as error:
         raise BlindingError(
-            f"{shown(path)}: is withheld and cannot be listed ({error.strerror}), so that a copy of what is in it could not "
-            "be told; make it readable"
+            f"{shown(path)}: is withheld and cannot be listed ({error.strerror}), so that a copy of what is in "
+            "it could not be told; make it readable"
         ) from error
     return found
 
