@@ -26,6 +26,7 @@ COMMANDS = [
     "round",
     "run",
     "scope",
+    "blind",
 ]
 
 

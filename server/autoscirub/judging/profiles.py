@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import posixpath
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,10 @@ HYPOTHESIS_FILES = (
 """What `hypothesis` shows, and the results file where it lies elsewhere: layer 1 decided on it."""
 
 _THE_REPORT = "report.md"
+_RENDERED = frozenset(
+    (".md", ".markdown", ".qmd", ".rmd", ".rst", ".tex", ".html", ".htm", ".pdf", ".docx", ".odt", ".ipynb")
+)
+"""A report in another of these is still the write-up. Not .txt and .json, which many programs call their results."""
 _REPORT = Rule("the report", compared=True)
 _EXCLUDED = Rule("excluded by the profile", compared=True)
 _CONFIGURATION = Rule("configuration", compared=True)
@@ -68,8 +73,14 @@ class Profile:
         return _EXCLUDED if self.excluded.holds(path) else NO_RULE
 
     def _is_report(self, path: str) -> bool:
-        name = folded(path.rpartition("/")[2])
-        return name == _THE_REPORT or (self.report is not None and folded(path) == folded(self.report))
+        whole = folded(path)
+        if self.report is not None and whole == folded(self.report):
+            return True
+        stem, suffix = posixpath.splitext(whole)
+        if suffix not in _RENDERED:
+            return False
+        usual = stem.rpartition("/")[2] == posixpath.splitext(_THE_REPORT)[0]
+        return usual or (self.report is not None and stem == posixpath.splitext(folded(self.report))[0])
 
     def follows(self, path: str) -> bool:
         """Whether the link at `path` may lead out of the project: it, or something behind it, is named."""

@@ -130,13 +130,14 @@ def measure_workspace(
 
 
 def _walked(project: Project, profile: Profile, limits: WorkspaceLimits) -> Walk:
-    data_dir = user_data_dir(create=False)
+    root, data_dir = os.path.realpath(project.root), user_data_dir(create=False)
+    memory = [os.path.realpath(data_dir)] if data_dir is not None else []
     walk = Walk(
         profile,
-        os.path.realpath(project.root),
+        root,
         os.path.realpath(project.state.root),
         limits,
-        forbidden=() if data_dir is None else (os.path.realpath(data_dir),),
+        forbidden=tuple(place for place in memory if not f"{root}/".startswith(f"{place}/")),
     )
     walk.go()
     walk.compared += collect_state(walk.state_dir, limits, walk.count)

@@ -1,15 +1,16 @@
 """Putting a workspace together from what the walk found."""
 
-# ruff: noqa: PTH101, PTH102
+# ruff: noqa: PTH101, PTH102, PTH106
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 from typing import TYPE_CHECKING
 
+from autoscirub.checks.artifacts.paths import shown
 from autoscirub.errors import BlindingError
+from autoscirub.judging.profiles_patterns import prefixes
 from autoscirub.judging.workspace_compared import SMALLEST, Compared
 from autoscirub.judging.workspace_copy import Unreadable, copy_large, copy_small, is_small, set_time
 from autoscirub.judging.workspace_limits import Seen, WorkspaceLimits, too_much
@@ -50,16 +51,20 @@ def fill(
     try:
         for path, seen in found:
             filling.take(path, seen)
+        used = {f"{target}/{folder}" for file in filling.files for folder in prefixes(file.path)[:-1]} | {
+            target
+        }
         for folder in sorted(filling.folders, reverse=True):
+            if folder not in used:  # all that would have been in it turned out to be withheld
+                os.rmdir(folder)
+                continue
             set_time(folder)
             if read_only:
                 os.chmod(folder, 0o500)
     except OSError as cause:
-        if cause.errno not in (errno.ENOSPC, errno.EDQUOT, errno.ENAMETOOLONG, errno.EROFS, errno.EIO):
-            raise
         raise BlindingError(
-            f"{target}: the workspace cannot be written: {cause.strerror}; it takes {total:,} bytes: free some space "
-            "there, or name another place with TMPDIR"
+            f"{shown(filling.at)}: cannot be copied to {target}: {cause.strerror}; the workspace "
+            f"takes {total:,} bytes: free some space there, or name another place with TMPDIR"
         ) from cause
     if progress is not None:
         progress(total, total)
@@ -89,6 +94,8 @@ class _Filling:
     ) -> None:
         self.files: list[WorkspaceFile] = []
         self.folders = {target}
+        self.at = "."
+        """The path that is being copied."""
         self._walk = walk
         self._target = target
         self._compared = Compared(walk.compared, walk.limits)
@@ -98,6 +105,7 @@ class _Filling:
 
     def take(self, path: str, seen: Seen) -> None:
         """Copy one file, unless it is a withheld one by another name."""
+        self.at = path
         same = self._compared.same_file(seen)
         if same is not None:
             self._walk.withheld[path] = f"the same file as {shown_name(same.path)}, which is withheld"

@@ -9,6 +9,7 @@ import stat
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from autoscirub.checks.artifacts.paths import shown
 from autoscirub.errors import BlindingError
 from autoscirub.judging.workspace_copy import digest_of
 from autoscirub.judging.workspace_limits import Seen, Stamp, WorkspaceLimits, stamp_of, too_much
@@ -83,8 +84,8 @@ def _listed(path: str, real: str, count: Callable[[str, int], None]) -> list[tup
                 found.append((f"{path}/{entry.name}", os.path.join(real, entry.name), status))
     except OSError as error:
         raise BlindingError(
-            f"{path}: is withheld and cannot be listed ({error.strerror}), so that a copy of what is in it could not "
-            "be told; make it readable"
+            f"{shown(path)}: is withheld and cannot be listed ({error.strerror}), so that a copy of what is in "
+            "it could not be told; make it readable"
         ) from error
     return found
 
@@ -97,6 +98,7 @@ def collect_state(state_dir: str, limits: WorkspaceLimits, count: Callable[[str,
             listed = sorted(entries, key=lambda entry: entry.name)
     except OSError:  # there is none yet
         return found
+    named = os.path.basename(state_dir)  # noqa: PTH119
     for entry in listed:
         count(state_dir, 1)
         if entry.name in _STATE_FOLDERS or any(fnmatchcase(entry.name, name) for name in _STATE_FILES):
@@ -104,11 +106,11 @@ def collect_state(state_dir: str, limits: WorkspaceLimits, count: Callable[[str,
                 status = entry.stat(follow_symlinks=False)
             except OSError:
                 continue
-            found += collect(entry.name, entry.path, status, limits, count)
+            found += collect(f"{named}/{entry.name}", entry.path, status, limits, count)
     unfrozen = os.path.join(state_dir, "unfrozen")
     if os.path.isdir(unfrozen):  # noqa: PTH112
         # Not the predictions that lie beside them: those may be the very ones that hold again.
-        kept = collect("unfrozen", unfrozen, os.stat(unfrozen), limits, count)
+        kept = collect(f"{named}/unfrozen", unfrozen, os.stat(unfrozen), limits, count)
         found += [seen for seen in kept if fnmatchcase(seen.path, "*/verification*.json*")]
     return found
 

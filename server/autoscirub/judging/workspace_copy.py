@@ -220,8 +220,8 @@ def digest_of(seen: Seen) -> str:
         return digest_of_shown(seen)
     except Unreadable as error:
         raise BlindingError(
-            f"{shown(seen.path)}: is withheld and cannot be read ({error}), and a file of the same size would be "
-            "shown, so that a copy of it could not be told; make it readable"
+            f"{shown(seen.path)}: is withheld and cannot be read ({error}), and a file of its size would be shown, "
+            "so that a copy of it could not be told; make it readable"
         ) from error
 
 

@@ -40,6 +40,7 @@ class Led(NamedTuple):
 def lead(link: str, root: str) -> Led:
     """Follow the link at `link` to its end, through all others."""
     try:
+        os.stat(link)  # noqa: PTH116 - the system gives up on a long chain early; resolving each of many would take hours
         real = os.path.realpath(link, strict=True)
         status = _status(real)
     except RecursionError:  # Python 3.11 and 3.12 follow a chain of links by recursion

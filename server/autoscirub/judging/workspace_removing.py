@@ -18,10 +18,6 @@ __all__ = ["remove_workspace"]
 
 def remove_workspace(folder: Path) -> None:
     """Remove a workspace's folder and all below it, also where folders were made unreadable or are very deep."""
-    with contextlib.suppress(OSError):
-        for place, _, _, descriptor in os.fwalk(folder):
-            os.chmod(descriptor, 0o700)
-            del place
     with contextlib.suppress(RecursionError, OSError):
         remove_tree(folder)
     if os.path.lexists(folder):

@@ -25,13 +25,14 @@ def differences(root: Path, manifest: WorkspaceManifest) -> list[str]:
     """What is not as the manifest has it, in words: a file or folder added, one changed, one removed."""
     files = {file.path: file for file in manifest.files}
     folders = {folder for path in files for folder in prefixes(path)[:-1]}
+    top = f"{os.path.realpath(root.parent)}/{root.name}"  # a link in its own place is not followed
     found: list[str] = []
     seen: set[str] = set()
     waiting = [""]
     while waiting and len(found) < _MOST:
         folder = waiting.pop()
         try:
-            descriptor = open_folder(f"{os.path.realpath(root)}/{folder}")
+            descriptor = open_folder(f"{top}/{folder}")
         except OSError as error:
             found.append(f"{folder or 'the folder itself'} cannot be opened ({error.strerror})")
             continue

@@ -13,6 +13,7 @@ import stat
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from autoscirub.errors import BlindingError
 from autoscirub.judging.profiles_patterns import prefixes
 from autoscirub.judging.profiles_rules import NO_RULE, STATE_DIRECTORY, Rule
 from autoscirub.judging.workspace_compared import collect
@@ -66,7 +67,12 @@ class Walk:
 
     def go(self) -> None:
         """Walk the project. Raises BlindingError beyond a limit, and where it cannot be listed at all."""
-        descriptor = open_folder(self.root)
+        try:
+            descriptor = open_folder(self.root)
+        except OSError as cause:
+            raise BlindingError(
+                f"{self.root}: the project cannot be opened: {cause.strerror}; make it readable"
+            ) from cause
         self._folder(_Place("", self.root, ""), descriptor, whole=False)
 
     def count(self, path: str, number: int = 1) -> None:
@@ -182,7 +188,7 @@ class Walk:
             self._withhold(here.path, Rule(refusal or led.why))
             return
         if led.own is None:
-            self.led_out[here.path] = led.real
+            self.led_out[shown_name(here.path)] = shown_name(led.real)
         there = replace(
             here,
             real=led.real,
