@@ -210,6 +210,13 @@ def test_each_of_the_fields_is_looked_up(shown) -> None:
         assert any(problem.startswith(place) for problem in problems)
 
 
+def test_a_field_that_no_judge_would_write_is_not_looked_into_and_does_not_count(shown) -> None:
+    [problem] = problems_of(
+        verdict(evidence_found=["report.md:3"], reasoning="x" * 200_001), *shown, CRITERION
+    )
+    assert "reasoning is too long to look up what it cites (200,001 characters)" in problem
+
+
 # What need not be there
 
 

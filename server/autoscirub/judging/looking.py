@@ -34,7 +34,8 @@ _MAX_CITATIONS = 2_000
 _QUOTATION = 10
 """A quotation is searched for in every file, so it counts for so many citations."""
 _MAX_NAMED = 6
-_TEXT_LIMIT = 1_000_000
+_TEXT_LIMIT = 200_000
+"""Characters of one field. Reasons have some thousands."""
 _VERDICT_WORDS = ("satisfied", "supports_hypothesis")
 
 
