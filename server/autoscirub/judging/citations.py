@@ -7,7 +7,7 @@
 | `results.fit.slope`, with or without a value | a key of the results file |
 | `PATH: KEY = VALUE`, `PATH KEY=VALUE`, `KEY = VALUE in PATH`, `PATH: KEY VALUE` | a key and its value |
 | `PATH: the KEY is VALUE` | the value, where the file has that key |
-| at least four words between double quotation marks | words of a file; of the one that its sentence names |
+| at least four words between quotation marks | words of a file; of the one that its sentence names |
 
 Everything else is the judge's own words, and no citation.
 """
@@ -51,6 +51,7 @@ _TICKED = re.compile(r"`(?P<path>[^`\s:()]{1,300}/[^`\s:()]{0,300})`")
 _QUOTED = re.compile(
     r"“(?P<a>[^“”]{1,4000})”|«(?P<b>[^«»]{1,4000})»|„(?P<c>[^„“”]{1,4000})[“”]"
     r"|(?<![\w\"])\"(?=[^\s\"])(?P<d>[^\"]{1,4000})(?<=[^\s\"])\"(?!\w)"
+    r"|‘(?P<e>[^‘\n]{1,2000}?)’(?!\w)|(?<![\w'])'(?=[^\s'])(?P<f>(?:[^'\n]|(?<=\w)'(?=\w)){1,2000})(?<=[^\s'])'(?!\w)"
 )
 _SENTENCE = re.compile(
     r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!cf\.)(?<!vs\.)(?<!al\.)(?<!Fig\.)[\"”)`]*\s+(?=[A-Z\"“`(\[])|\n+|;\s+"

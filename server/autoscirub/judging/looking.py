@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from autoscirub.judging.addressing import addresses
 from autoscirub.judging.citations import citations
 from autoscirub.judging.contradictions import contradictions, shown
 from autoscirub.judging.replies import HYPOTHESIS, verdict_objects
@@ -105,6 +106,10 @@ def _look_up(look: _Look, where: str, text: str, *, strict: bool) -> None:
         fault, held = _fault(look, citation, reasoning=where == "reasoning")
         if held:
             look.held += 1
+        if strict and citation.kind == "quotation" and addresses(citation.text):
+            look.problems.append(
+                f"{where} rests on text that addresses a judge, which is no evidence: {shown(citation.text)}"
+            )
         if fault and not (excused and not fault.startswith("leads out")):
             look.problems.append(f"{where} cites {shown(citation.text)}, which {fault}")
 
