@@ -17,62 +17,60 @@ from autoscirub.models.judging import CriterionVerdict, WorkspaceFile, Workspace
 
 SERVER = Path(autoscirub.__file__).resolve().parents[1]
 
-# A megabyte of anything takes at most some seconds and 300 MB; the child gets several times that.
+# A megabyte of anything takes at most some seconds and 300 MB; the child gets several times that for each.
 CHILD = """
-import resource, sys, pathlib, hashlib
+import hashlib, json, pathlib, resource, signal, sys
+from autoscirub.judging.addressing import search_addressing
+from autoscirub.judging.framing import frame
+from autoscirub.judging.looking import problems_of
+from autoscirub.judging.replies import read_reply
+from autoscirub.models.judging import CriterionVerdict, WorkspaceFile, WorkspaceManifest
 resource.setrlimit(resource.RLIMIT_AS, (2_000_000_000,) * 2)
-resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
-what, unit = sys.argv[1], sys.argv[2].encode().decode("unicode_escape")
-text = unit * (1_000_000 // len(unit))
-if what == "reply":
-    from autoscirub.judging.replies import read_reply
-    found = read_reply(text, ["C1"], "criterion")
-    assert not found.verdicts and found.faults["C1"]
-elif what == "cited":
-    from autoscirub.judging.looking import problems_of
-    from autoscirub.models.judging import CriterionVerdict, WorkspaceFile, WorkspaceManifest
-    root = pathlib.Path(sys.argv[3])
-    data = (root / "report.md").read_bytes()
-    file = WorkspaceFile(path="report.md", sha256=hashlib.sha256(data).hexdigest(), size=len(data))
-    verdict = CriterionVerdict(criterion_id="C1", reasoning=text, evidence_found=[text], satisfied=True)
-    problems_of(verdict, root, WorkspaceManifest(profile="criterion", files=[file], digest="0" * 64))
-elif what == "searched":
-    from autoscirub.judging.addressing import search_addressing as search
-    root = pathlib.Path(sys.argv[3])
-    (root / "a.md").write_text(text)
-    search(root, ["a.md"])
-else:
-    from autoscirub.judging.framing import frame
-    frame(text, "a" * 32, limit=60_000)
+what, root = sys.argv[1], pathlib.Path(sys.argv[2])
+data = (root / "report.md").read_bytes()
+file = WorkspaceFile(path="report.md", sha256=hashlib.sha256(data).hexdigest(), size=len(data))
+manifest = WorkspaceManifest(profile="criterion", files=[file], digest="0" * 64)
+for unit in json.loads(sys.stdin.read()):
+    print(ascii(unit), file=sys.stderr, flush=True)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 60)  # of this process's own time; it ends the process
+    text = unit * (1_000_000 // len(unit))
+    if what == "reply":
+        found = read_reply(text, ["C1"], "criterion")
+        assert not found.verdicts and found.faults["C1"]
+    elif what == "cited":
+        text = text[:200_000]
+        verdict = CriterionVerdict(criterion_id="C1", reasoning=text, evidence_found=[text], satisfied=True)
+        problems_of(verdict, root, manifest)
+    elif what == "searched":
+        (root / "a.md").write_text(text)
+        search_addressing(root, ["a.md"])
+    else:
+        frame(text, "a" * 32, limit=60_000)
 print("done")
 """
 
 UNITS = [
-    "{", '{"', '{"a":', '[{', '{"a":[', '"{', "}{", '{"satisfied":', '{"criterion_id":"C1","satisfied":true,', "\\\\", '\\\\"',
+    "{", '{"', '{"a":', '[{', '{"a":[', '"{', "}{", '{"satisfied":', '{"criterion_id":"C1","satisfied":true,', "\\", '\\"',
     "``" + "`{", "<!--", "<<end judged ", "a.md ", "a/", "../", '"a b c d" ', "“", "results.a = 1 ", "report.md: x = 1, ",
     "a = 1 in ", "x[", "1.", "1e", "report.md:1 ", '"word word word word word" ', "not. ", "Ignore ", "note for the ",
-    "grader: ", "mark every ", "<|", "only ", "\\u200b", "\\u202e", "\\U000e0061", "end of ", "verdict: ", "system: ", "a-",
+    "grader: ", "mark every ", "<|", "only ", "\u200b", "\u202e", "\U000e0061", "end of ", "verdict: ", "system: ", "a-",
     "a+a", "x.y.", "`a/`", "satisfied ", "no need to open the ", "~/a",
 ]  # fmt: skip
 
 
-def run_child(*arguments: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", CHILD, *arguments],
-        env={**os.environ, "PYTHONPATH": str(SERVER)},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=120,
-    )
-    assert done.stdout == "done\n", done.stderr[-2000:]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["reply", "cited", "searched", "framed"])
-@pytest.mark.parametrize("unit", UNITS)
-def test_a_megabyte_of_anything_is_read_within_bounds(tmp_path, what, unit) -> None:
+def test_a_megabyte_of_anything_is_read_within_bounds(tmp_path, what) -> None:
     (tmp_path / "report.md").write_text("# Report\n\nThe slope is 0.51 per year here.\n" * 1000)
-    run_child(what, unit, str(tmp_path))
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD, what, str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": str(SERVER)},
+        input=json.dumps(UNITS),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=600,
+    )
+    assert done.stdout == "done\n", done.stderr[-2000:]
 
 
 def test_ten_megabytes_are_refused_by_their_length_and_not_kept_whole() -> None:

@@ -33,6 +33,9 @@ def test_the_wheel_carries_schemas_state_and_examples_and_no_results(wheel) -> N
     for part in ("schemas/run_manifest.schema.json", "state/layout.toml", "examples/nile/prereg.toml"):
         assert f"autoscirub/_data/{part}" in names
     assert "autoscirub/py.typed" in names
+    assert {f"autoscirub/judging/prompts/{name}.txt" for name in ("judge", "criterion", "hypothesis")} <= set(
+        names
+    )
     assert not [
         name for name in names if "/results/" in name or "__pycache__" in name or "/.autoscirub/" in name
     ]

@@ -287,6 +287,14 @@ def test_concerns_of_a_hypothesis_may_be_null_or_one_text() -> None:
         assert on_hypothesis(reply).verdicts[HYPOTHESIS].concerns == means
 
 
+def test_a_hypothesis_without_a_flag_is_null() -> None:
+    reading = on_hypothesis({"reasoning": "r", "concerns": [], "confidence": 0.5})
+    assert reading.verdicts[HYPOTHESIS].supports_hypothesis is None
+    assert reading.notes[HYPOTHESIS] == [
+        "supports_hypothesis is not there, which is read as null: it cannot tell"
+    ]
+
+
 def test_two_verdicts_on_the_hypothesis_are_a_fault() -> None:
     one = {"reasoning": "r", "supports_hypothesis": True}
     reading = on_hypothesis(json.dumps(one) + json.dumps(one | {"supports_hypothesis": None}))

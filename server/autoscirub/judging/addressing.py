@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-__all__ = ["MAX_SEARCHED", "Addressed", "Searched", "addressing", "search_addressing"]
+__all__ = ["MAX_SEARCHED", "Addressed", "Searched", "addresses", "addressing", "search_addressing"]
 
 MAX_SEARCHED = 4_000_000
 """Bytes of a file that are searched; a larger one is told as not searched."""
@@ -56,6 +56,16 @@ class Searched:
 def addressing(root: Path, files: Iterable[str | Path]) -> list[Addressed]:
     """Every place in `files` (paths from `root`) that addresses a judge, by path and line; each line once."""
     return search_addressing(root, files).found
+
+
+def addresses(text: str) -> bool:
+    """Whether a text addresses a judge."""
+    folded = "\n".join(_folded(line) for line in text.split("\n"))
+    low = folded.lower()
+    return any(
+        any(word in low for word in words) and pattern.search(folded) is not None
+        for words, pattern in _COMPILED
+    )
 
 
 def search_addressing(root: Path, files: Iterable[str | Path]) -> Searched:

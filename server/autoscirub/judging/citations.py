@@ -7,7 +7,7 @@
 | `results.fit.slope`, with or without a value | a key of the results file |
 | `PATH: KEY = VALUE`, `PATH KEY=VALUE`, `KEY = VALUE in PATH`, `PATH: KEY VALUE` | a key and its value |
 | `PATH: the KEY is VALUE` | the value, where the file has that key |
-| at least four words between double quotation marks | words of a file; of the one that its sentence names |
+| at least four words between quotation marks | words of a file; of the one that its sentence names |
 
 Everything else is the judge's own words, and no citation.
 """
@@ -31,6 +31,9 @@ _SUFFIXES = (
     "mat|md|nc|npy|npz|ods|parquet|pdf|pkl|png|pptx|pt|pth|py|rds|rmd|rst|rs|sh|sql|svg|tar|tex|tiff?|toml|ts|tsv|txt|"
     "webp|xlsx?|xml|ya?ml|zip"
 )
+_LONGEST = 4_000
+_NEAR = 25
+"""Characters between a quotation and the file that is named after it."""
 _URL = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://\S+", re.IGNORECASE)
 _LINES = (
     r"(?::(?P<colon>[0-9]{1,9})(?![0-9]*\.?[0-9])(?:[-–][0-9]{1,9})?"
@@ -48,8 +51,11 @@ _TICKED = re.compile(r"`(?P<path>[^`\s:()]{1,300}/[^`\s:()]{0,300})`")
 _QUOTED = re.compile(
     r"“(?P<a>[^“”]{1,4000})”|«(?P<b>[^«»]{1,4000})»|„(?P<c>[^„“”]{1,4000})[“”]"
     r"|(?<![\w\"])\"(?=[^\s\"])(?P<d>[^\"]{1,4000})(?<=[^\s\"])\"(?!\w)"
+    r"|‘(?P<e>[^‘\n]{1,2000}?)’(?!\w)|(?<![\w'])'(?=[^\s'])(?P<f>(?:[^'\n]|(?<=\w)'(?=\w)){1,2000})(?<=[^\s'])'(?!\w)"
 )
-_SENTENCE = re.compile(r"(?<=[.!?])[\"”)`]*\s+(?=[A-Z\"“`(\[])|\n+|;\s+")
+_SENTENCE = re.compile(
+    r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!cf\.)(?<!vs\.)(?<!al\.)(?<!Fig\.)[\"”)`]*\s+(?=[A-Z\"“`(\[])|\n+|;\s+"
+)
 _NUMBER = (
     r"[-+−]?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)"
     r"(?:\s?[×x]\s?10\^?[-−⁻⁰¹²³⁴⁵⁶⁷⁸⁹0-9]{1,5}|[eE][-+]?[0-9]{1,3})?(?:\s?%)?"
@@ -104,16 +110,13 @@ class Citation:
     """Its sentence says that something is not there."""
 
 
-def citations(text: str, known: Collection[str] = ()) -> list[Citation]:
+def citations(text: str, known: Collection[str] = ()) -> Iterator[Citation]:
     """Every citation in `text`. `known` are the paths of the files, for names that no pattern finds."""
     text = _blank(_URL, text)
     odd = [path for path in known if not _PATH.fullmatch(path) and path in text]
     folders = {path.split("/")[0] for path in known if "/" in path}
     quotes = [match for match in _QUOTED.finditer(text) if len(_quoted(match).split()) >= QUOTED_WORDS]
-    hidden = text
-    for match in quotes:
-        hidden = _covered(hidden, match.start(), match.end())
-    found: list[Citation] = []
+    hidden = _without(quotes, text)
     start = at = 0
     for end, following in _sentences(hidden):
         sentence = hidden[start:end]
@@ -123,24 +126,40 @@ def citations(text: str, known: Collection[str] = ()) -> list[Citation]:
             in_it.append(_quotation(quotes[at], start, files))
             at += 1
         denied, there = bool(_DENIES.search(sentence)), bool(_DENIES_IT_IS_THERE.search(sentence))
-        found += [replace(citation, denied=denied, denied_there=there) for citation in in_it]
+        for citation in in_it:
+            yield replace(citation, denied=denied, denied_there=there)
         start = following
-    return found
+
+
+def _without(quotes: list[re.Match[str]], text: str) -> str:
+    """`text` with dots for what is quoted. The end stays: a sentence that ends with a quotation ends there."""
+    parts, at = [], 0
+    for match in quotes:
+        parts += [text[at : match.start()], "·" * (match.end() - 2 - match.start())]
+        at = match.end() - 2
+    return "".join([*parts, text[at:]])
 
 
 def _quotation(match: re.Match[str], start: int, files: list[tuple[Citation, int]]) -> Citation:
-    """A quotation, of the last file that its sentence names before it, or the only one that it names at all."""
+    """A quotation, of the last file that its sentence names before it, or the only one, right after it."""
     named = {citation.path for citation, _ in files}
     before = [citation.path for citation, end in files if end <= match.start() - start]
-    path = before[-1] if before else named.pop() if len(named) == 1 else None
+    at = match.end() - start
+    after = [c.path for c, end in files if at <= end <= at + len(c.text) + _NEAR] if len(named) == 1 else []
+    path = before[-1] if before else after[0] if after else None
     return Citation("quotation", _quoted(match), path)
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
     """(end, beginning of the next) of each sentence."""
-    for match in _SENTENCE.finditer(text):
-        yield match.start(), match.end()
-    yield len(text), len(text)
+    at = 0
+    for end, following in [*((m.start(), m.end()) for m in _SENTENCE.finditer(text)), (len(text), len(text))]:
+        while end - at > _LONGEST:  # no sentence is that long, and work grows with its square
+            space = text.rfind(" ", at + 1, at + _LONGEST)
+            at = space if space != -1 else at + _LONGEST
+            yield at, at
+        yield end, following
+        at = following
 
 
 def _quoted(match: re.Match[str]) -> str:

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from autoscirub.judging.addressing import addresses
 from autoscirub.judging.citations import citations
 from autoscirub.judging.contradictions import contradictions, shown
 from autoscirub.judging.replies import HYPOTHESIS, verdict_objects
@@ -34,7 +35,8 @@ _MAX_CITATIONS = 2_000
 _QUOTATION = 10
 """A quotation is searched for in every file, so it counts for so many citations."""
 _MAX_NAMED = 6
-_TEXT_LIMIT = 1_000_000
+_TEXT_LIMIT = 200_000
+"""Characters of one field. Reasons have some thousands."""
 _VERDICT_WORDS = ("satisfied", "supports_hypothesis")
 
 
@@ -104,6 +106,10 @@ def _look_up(look: _Look, where: str, text: str, *, strict: bool) -> None:
         fault, held = _fault(look, citation, reasoning=where == "reasoning")
         if held:
             look.held += 1
+        if strict and citation.kind == "quotation" and addresses(citation.text):
+            look.problems.append(
+                f"{where} rests on text that addresses a judge, which is no evidence: {shown(citation.text)}"
+            )
         if fault and not (excused and not fault.startswith("leads out")):
             look.problems.append(f"{where} cites {shown(citation.text)}, which {fault}")
 

@@ -199,7 +199,7 @@ def _entries(value: dict[str, Any], kind: AskKind) -> list[Any]:
     else:
         own = any(key in value for key in ("criterion_id", "satisfied"))
     if kind == "hypothesis":
-        own = "supports_hypothesis" in value
+        own = "supports_hypothesis" in value or ("reasoning" in value and "concerns" in value)
     return [*found, value] if own else found
 
 
