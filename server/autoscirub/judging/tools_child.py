@@ -23,6 +23,8 @@ __all__ = ["Reply", "run_worker"]
 
 _WORKER = Path(__file__).with_name("tools_worker.py")
 _GRACE_SECONDS = 1.0
+# What a program may need to be loaded at all. No keys: it is hostile files that are parsed there.
+_ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 _LIBRARIES = {"picture": "pillow", "parquet": "pyarrow"}
 
 
@@ -49,8 +51,7 @@ def run_worker(
     library = _LIBRARIES.get(job)
     # Its own installation first, and our search path only for a library that is elsewhere; never the working
     # directory, which may be a stranger's.
-    here = str(Path.cwd())
-    path = [each for each in sys.path if library and os.path.isabs(each) and each != here]  # noqa: PTH117
+    path = _search_path() if library else []
     told = {**arguments, "job": job, "path": path, "seconds": seconds, "memory": bounds.memory}
     receive, send = os.pipe()
     with os.fdopen(receive, "rb") as answer:
@@ -59,6 +60,7 @@ def run_worker(
                 source.seek(0)
             process = subprocess.Popen(
                 [sys.executable, "-I", *([] if library else ["-S"]), _WORKER, str(send), json.dumps(told)],
+                env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
                 stdin=subprocess.PIPE if source is None else source,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -91,6 +93,14 @@ def run_worker(
                 with contextlib.suppress(BrokenPipeError):
                     process.stdin.close()
     return _reply(got, library, bounds, late=clock.left() <= 0)
+
+
+def _search_path() -> list[str]:
+    try:
+        here = os.getcwd()  # noqa: PTH109 - compared with strings
+    except OSError:  # it was removed
+        here = ""
+    return [each for each in sys.path if os.path.isabs(each) and each != here]  # noqa: PTH117
 
 
 def _reply(got: bytes, library: str | None, bounds: ToolBounds, *, late: bool) -> Reply:

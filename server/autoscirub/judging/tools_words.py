@@ -1,8 +1,8 @@
 """How a tool speaks: its own lines, names in quotes, and what files hold made harmless and put behind a mark.
 
 A judge must be able to tell what the tool says from what a file says, whatever the file says. So the tool's own
-lines begin with `# `, a name is in double quotes with JSON's escapes, and content stands after a `│` that the line of
-a file can only follow. Nothing is random, so that the same call gives the same answer.
+lines begin with `# `, a name is in double quotes with JSON's escapes and no mark in it, and content stands after a
+`│` that the line of a file can only follow. Nothing is random, so that the same call gives the same answer.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def named(path: object, limit: int = _NAME_IN_FRAME) -> str:
     out: list[str] = []
     room = limit
     for c in str(path)[: limit + 1]:
-        kept = json.dumps(c)[1:-1] if c in '"\\' or (_hides(c) and c not in _JOINERS) else c
+        kept = json.dumps(c)[1:-1] if c in '"\\' + MARK or (_hides(c) and c not in _JOINERS) else c
         if len(kept) > room:
             return '"' + "".join(out) + '" (cut)'
         room -= len(kept)
