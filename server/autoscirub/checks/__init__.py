@@ -14,7 +14,7 @@ from autoscirub.checks.criteria import (
 )
 from autoscirub.checks.criteria_basis import basis
 from autoscirub.checks.criteria_gather import gather, numbers_of
-from autoscirub.checks.criteria_inputs import Inputs, Reading
+from autoscirub.checks.criteria_inputs import NOT_ASKED, Inputs, Reading
 from autoscirub.checks.evaluate import CHECK_WORDS, Evaluated, evaluate_checks, plain_value
 from autoscirub.checks.expressions import Expression, check_expr, compile_expr, evaluate_expr
 from autoscirub.checks.lock import (
@@ -62,6 +62,7 @@ __all__ = [
     "DEFAULT_REPORTS",
     "DEFAULT_RESULTS",
     "LOCK_NAME",
+    "NOT_ASKED",
     "OUTCOME_ANSWERS",
     "PREDICTIONS_LIMIT",
     "PREDICTIONS_NAME",

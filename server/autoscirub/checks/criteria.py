@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from autoscirub.checks.criteria_basis import basis, basis_digest
+from autoscirub.checks.criteria_inputs import NOT_ASKED
 from autoscirub.checks.criteria_parts import Part, decide_parts
 from autoscirub.checks.rubric_changes import needs_reading
 from autoscirub.models import Answer, Decision, weakest
@@ -249,6 +250,7 @@ def _is_as_it_was(earlier: Kept, rests_on: dict[str, str]) -> bool:
     return (
         earlier.decision is not None
         and earlier.result.status in _REUSABLE
+        and not any(part.word == NOT_ASKED for part in earlier.decision.parts)
         and earlier.result.rests_on == rests_on
     )
 

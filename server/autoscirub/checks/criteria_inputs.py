@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from autoscirub.errors import ResultsError
     from autoscirub.models import Criterion, Decision, Evidence
 
-__all__ = ["NOT_THERE", "ArtifactKey", "Inputs", "Reading", "artifact_keys", "artifact_state"]
+__all__ = ["NOT_ASKED", "NOT_THERE", "ArtifactKey", "Inputs", "Reading", "artifact_keys", "artifact_state"]
 
 ArtifactKey = tuple[str, str | None]
 """A path relative to the project root, and the format that was asked for; None: by the suffix."""
 
 NOT_THERE = "is not there"
+NOT_ASKED = "not asked"
+"""The word of a reading for which no judge could be asked. It is no answer, so that it is never kept as one."""
 _UNLISTED = " is empty or cannot be listed"
 
 

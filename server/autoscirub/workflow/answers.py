@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from autoscirub.checks import Reading
+from autoscirub.checks import NOT_ASKED, Reading
 from autoscirub.models import Answer, Asks, Cost, CriterionVerdict, DecidedBy, Decision, Evidence, now
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def failed_reading(question: str, why: str, *, asked: int, error: bool = True) -
         subject="judge",
         question=question,
         answer=Answer.COULD_NOT_BE_TOLD,
-        word="error" if error else "not asked",
+        word="error" if error else NOT_ASKED,
         decided_by=DecidedBy.JUDGE,
         open=[why],
         asks=Asks(ask=asked, of=asked) if asked else None,
