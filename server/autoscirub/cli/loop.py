@@ -15,6 +15,7 @@ from autoscirub.cli.options import (
     Continue,
     Fresh,
     Json,
+    Judge,
     JunitFile,
     Project,
     Reason,
@@ -38,6 +39,7 @@ def check(
     as_json: Json = False,
     read_only: Annotated[bool, typer.Option("--read-only", help="Write nothing.")] = False,
     fresh: Fresh = False,
+    judge: Judge = None,
     format: Annotated[  # noqa: A002 - the option's name
         str, typer.Option("--format", help="text, json, github (annotations) or junit (XML).")
     ] = "text",
@@ -53,7 +55,9 @@ def check(
     from autoscirub.workflow import check as run_check
 
     with output.bar("checking") as progress:
-        checked = run_check(project, state_dir=state_dir, read_only=read_only, fresh=fresh, progress=progress)
+        checked = run_check(
+            project, state_dir=state_dir, read_only=read_only, fresh=fresh, judge=judge, progress=progress
+        )
     accept_ = () if accept is None else (accept,)
     accepted = accepted_of(checked, accept_)
     worst = CHECK_STATUS[answer_of(checked, accepted).value]

@@ -13,6 +13,7 @@ __all__ = [
     "Continue",
     "Fresh",
     "Json",
+    "Judge",
     "JunitFile",
     "Project",
     "Reason",
@@ -53,6 +54,12 @@ JunitFile = Annotated[
     Path | None, typer.Option("--junit-file", help="Write JUnit XML there too, of the same check.")
 ]
 Reason = Annotated[str, typer.Option("--reason", help="Why; it stands in the record for good.")]
+Judge = Annotated[
+    str | None,
+    typer.Option(
+        "--judge", help="A judge instead of the configured one; none: nobody reads. A locked one stays."
+    ),
+]
 Continue = Annotated[bool, typer.Option("--continue", help="Go on after an ending, on the record.")]
 
 

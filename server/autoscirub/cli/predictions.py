@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from autoscirub.cli import output
-from autoscirub.cli.options import Json, Project, Reason, StateDir, app, example
+from autoscirub.cli.options import Json, Judge, Project, Reason, StateDir, app, example
 from autoscirub.cli.showing import worst_of
 
 OUTCOME_STATUS = {"verified": 0, "refuted": 1, "failed": 2}
@@ -71,9 +71,11 @@ def verify(
     project: Project = None,
     state_dir: StateDir = None,
     as_json: Json = False,
-    no_judge: Annotated[  # noqa: ARG001 - layer 1 alone is what there is; the option says that it is wanted
-        bool, typer.Option("--no-judge", help="Layer 1 alone: what code decides.")
+    judge: Judge = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Let the judge's word change the outcome.")
     ] = False,
+    no_judge: Annotated[bool, typer.Option("--no-judge", help="Layer 1 alone: what code decides.")] = False,
 ) -> int:
     """Hold the frozen predictions against the results and files: verified, refuted or failed.
 
@@ -83,7 +85,13 @@ def verify(
     from autoscirub.workflow import verify as run_verify
 
     with output.bar("verifying") as progress:
-        verified = run_verify(project, state_dir=state_dir, progress=progress)
+        verified = run_verify(
+            project,
+            state_dir=state_dir,
+            judge="none" if no_judge else judge,
+            strict=strict,
+            progress=progress,
+        )
     if as_json:
         output.document(verified.verification)
     else:

@@ -39,7 +39,7 @@ class JudgeVerdict(Frozen):
     """A judge's word on the hypothesis; null is its own word that it cannot tell."""
 
     supports_hypothesis: bool | None
-    confidence: float = Field(ge=0, le=1)
+    confidence: float | None = Field(default=None, ge=0, le=1, description="null: it gave none")
     reasoning: str
     concerns: list[str] = Field(default_factory=list)
 
@@ -63,7 +63,9 @@ class Verification(StateModel):
         default_factory=list, description="said before the outcome, such as a late freeze"
     )
     checks: list[CheckResult]
-    judge: JudgeVerdict | None = Field(default=None, description="null: not judged")
+    judge: JudgeVerdict | None = Field(default=None, description="null: not judged, or the judge failed")
+    strict: bool = Field(default=False, description="whether the judge's word could change the outcome")
+    judge_failed: bool = Field(default=False, description="whether it was asked and gave no verdict")
     decisions: list[Decision]
     digests: Digests
     frozen_at: UtcTime

@@ -26,6 +26,7 @@ from autoscirub.models import (
     strict_json,
 )
 from autoscirub.store import Project, Session, open_project, refuse_moved, sha256_bytes
+from autoscirub.workflow.locking import with_judge
 from autoscirub.workflow.rerunning import record_rerun, standing_rerun
 from autoscirub.workflow.round_verification import Checked, Revision, RoundVerification
 from autoscirub.workflow.rounds import (
@@ -48,6 +49,7 @@ def check(
     state_dir: str | Path | None = None,
     read_only: bool = False,
     fresh: bool = False,
+    judge: str | None = None,
     changes: Sequence[Change] = (),
     infeasible: Sequence[Infeasible] = (),
     progress: Callable[[int, int], None] | None = None,
@@ -57,9 +59,9 @@ def check(
     With a frozen rubric this verifies the open round again, or, after a plan, closes that round with a summary
     (`changes`, `infeasible`) and opens the next. A rerun that is out of date is run again where it is trusted.
     Raises TamperedError when something that was frozen changed. With `read_only` nothing is written and no round is
-    opened. `fresh` reuses no kept answer.
+    opened. `fresh` reuses no kept answer. `judge`: a backend instead of the configured one; `none`: nobody reads.
     """
-    opened = open_project(project, state_dir)
+    opened = with_judge(open_project(project, state_dir), judge)
     with opened.reading() as session:
         loop = session.manifest.loop
         in_error = loop is not None and loop.ended is not None and loop.ended.state == "error"
@@ -92,7 +94,9 @@ def check_step(
     at = now()
     rerun = checked.rerun = standing_rerun(opened, session, may="run", fresh=fresh)
     if _predictions_claimed(opened, session):
-        verified = verify_predictions(opened, session, rerun=rerun, progress=progress)
+        verified = verify_predictions(
+            opened, session, rerun=rerun, may_judge="ask", fresh=fresh, progress=progress
+        )
         checked.verification = verified.verification
         checked.decisions += verified.verification.decisions
         opened.state.read(Verification)  # one that cannot be read is moved aside, not overwritten
@@ -211,7 +215,9 @@ def _look(
     checked = Checked([], notices=session.notices)
     checked.rerun = standing_rerun(opened, session, may="run", fresh=fresh)
     if _predictions_claimed(opened, session):
-        verified = verify_predictions(opened, session, rerun=checked.rerun, progress=progress)
+        verified = verify_predictions(
+            opened, session, rerun=checked.rerun, may_judge="look", progress=progress
+        )
         checked.verification = verified.verification
         checked.decisions += verified.verification.decisions
     elif (

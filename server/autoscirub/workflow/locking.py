@@ -19,8 +19,8 @@ from autoscirub.checks import (
     read_short,
     rubric_changes,
 )
-from autoscirub.errors import CheckError, TamperedError
-from autoscirub.models import ProjectConfig, RubricLock, SettingsLock, strict_json
+from autoscirub.errors import CheckError, ConfigError, TamperedError
+from autoscirub.models import ProjectConfig, RubricLock, SettingsLock, against_policy, strict_json
 from autoscirub.store import Project, sha256_bytes
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ __all__ = [
     "require_rubric",
     "require_settings",
     "unlocked_settings",
+    "with_judge",
 ]
 
 RUBRIC_KEPT = "locked/executable_rubric.json"
@@ -168,6 +169,32 @@ def _said(changes: RubricChanges) -> str:
         ("changed in its", changes.other),
     )
     return ", ".join(f"{word} {', '.join(names)}" for word, names in words if names)
+
+
+def with_judge(opened: Project, backend: str | None) -> Project:
+    """A project with another judge than its configuration names, for one command; None: as it is configured.
+
+    The judge is a setting that decides: where it is locked, another one is refused as a change of it. `none` is
+    always allowed, since nothing passes for want of a judge.
+    """
+    if backend is None or backend == opened.config.judge.backend:
+        return opened
+    loaded = opened.location.config
+
+    def changed(values: ProjectConfig) -> ProjectConfig:
+        return values.model_copy(update={"judge": values.judge.model_copy(update={"backend": backend})})
+
+    own = loaded.own if backend == "none" else changed(loaded.own)
+    if (
+        backend != "none"
+        and loaded.policy is not None
+        and (faults := against_policy(own, loaded.policy.values))
+    ):
+        raise ConfigError(
+            "\n".join([f"--judge {backend}: looser than the policy {loaded.policy.path}", *faults])
+        )
+    config = replace(loaded, values=changed(loaded.values), own=own)
+    return replace(opened, location=replace(opened.location, config=config))
 
 
 def lock_settings(project: Project, *, at: str) -> SettingsLock:

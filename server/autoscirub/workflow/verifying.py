@@ -20,10 +20,11 @@ from autoscirub.checks import (
     read_predictions,
     require_frozen,
 )
-from autoscirub.errors import ResultsError
+from autoscirub.errors import ConfigError, ResultsError
 from autoscirub.models import (
     Answer,
     CheckResult,
+    DecidedBy,
     Decision,
     Digests,
     Evidence,
@@ -37,7 +38,8 @@ from autoscirub.models import (
 from autoscirub.store import Project, open_project, sha256_bytes
 from autoscirub.workflow.bulk import without_collecting
 from autoscirub.workflow.freezing import earlier_results
-from autoscirub.workflow.locking import require_settings
+from autoscirub.workflow.hypothesis import judge_hypothesis
+from autoscirub.workflow.locking import require_settings, with_judge
 from autoscirub.workflow.rerunning import NOT_RERUN, required_rerun, standing_rerun
 
 if TYPE_CHECKING:
@@ -45,11 +47,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from autoscirub.store import Session
+    from autoscirub.workflow.hypothesis import MayJudge
     from autoscirub.workflow.rerunning import RerunStanding
 
 __all__ = ["Verified", "reached_on", "verify", "verify_predictions"]
-
-NOT_JUDGED = "not judged"
 
 
 @dataclass
@@ -67,22 +68,36 @@ def verify(
     *,
     state_dir: str | Path | None = None,
     read_only: bool = False,
+    judge: str | None = None,
+    strict: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Verified:
-    """Hold the frozen predictions against the results and the files, and record the outcome.
+    """Hold the frozen predictions against the results and the files, have them judged, and record the outcome.
 
-    The lock is checked before and after, whether or not anything failed in between. Raises
-    PredictionsError when nothing is frozen and TamperedError when anything that was frozen changed.
-    With `read_only` nothing is written.
+    `judge`: a backend instead of the configured one; `none`: layer 1 alone. With `strict` the judge's word can change
+    the outcome. The lock is checked before and after, whether or not anything failed in between. Raises
+    PredictionsError when nothing is frozen, TamperedError when anything that was frozen changed, another judge too,
+    and ConfigError for `strict` without a judge. With `read_only` nothing is written, and no judge is asked.
     """
-    opened = open_project(project, state_dir)
+    opened = with_judge(open_project(project, state_dir), judge)
+    may: MayJudge = "no" if opened.config.judge.backend == "none" else "look" if read_only else "ask"
+    if strict and may == "no":
+        raise ConfigError(
+            "--strict lets the judge's word change the outcome, and no judge is set up; set [judge] backend, or leave "
+            "it out"
+        )
+    how = _How(may, strict)
     if read_only:
         with opened.reading() as session:
-            return verify_predictions(opened, session, rerun=_rerun(opened, session), progress=progress)
+            return verify_predictions(
+                opened, session, rerun=_rerun(opened, session), how=how, progress=progress
+            )
     with opened.reading() as session:  # refuse without making a state directory
         _require_frozen(opened, session)
     with opened.writing() as session:
-        verified = verify_predictions(opened, session, rerun=_rerun(opened, session), progress=progress)
+        verified = verify_predictions(
+            opened, session, rerun=_rerun(opened, session), how=how, progress=progress
+        )
         record_verification(opened, session, verified.verification)
         return verified
 
@@ -92,19 +107,30 @@ def _rerun(opened: Project, session: Session) -> RerunStanding | None:
     return standing_rerun(opened, session, may="ask")
 
 
+@dataclass(frozen=True)
+class _How:
+    may: MayJudge = "no"
+    strict: bool = False
+    fresh: bool = False
+
+
 def verify_predictions(
     opened: Project,
     session: Session,
     *,
     rerun: RerunStanding | None = None,
+    how: _How | None = None,
+    may_judge: MayJudge = "no",
+    fresh: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Verified:
     """The outcome of the frozen predictions, recorded nowhere. `rerun` is said beside it, and decides nothing."""
+    how = how or _How(may_judge, fresh=fresh)
     lock, data = _require_frozen(opened, session)
     try:
         with without_collecting():
             predictions = read_predictions(data)
-            verification = _evaluate(opened, session, predictions, lock, rerun, progress)
+            verification = _evaluate(opened, session, predictions, lock, rerun, how, progress)
     finally:
         _require_frozen(opened, session)
     return Verified(verification, session.notices, required_rerun(rerun))
@@ -145,6 +171,7 @@ def _evaluate(
     predictions: Predictions,
     lock: PredictionsLock,
     rerun: RerunStanding | None,
+    how: _How,
     progress: Callable[[int, int], None] | None,
 ) -> Verification:
     at = now()
@@ -159,6 +186,12 @@ def _evaluate(
         progress=progress,
     )
     outcome, why = decide_outcome(evaluated.results)
+    # Where layer 1 has nothing to tell, there is nothing for a judge to weigh.
+    may = how.may if outcome is not Outcome.FAILED else "no"
+    judged = judge_hypothesis(opened, session, predictions.prereg, at=at, may=may, fresh=how.fresh)
+    asked = judged.asked or how.strict
+    before = outcome
+    outcome, why = decide_outcome(evaluated.results, judged.verdict, strict=how.strict, judge_asked=asked)
     note = freeze_note(lock, earlier_results(session))
     late = not note.startswith("no results file")
     digests = _digests(predictions, results, evaluated.results)
@@ -166,7 +199,7 @@ def _evaluate(
         [
             f"{outcome}: {_tally(outcome, why, evaluated.results)}",
             *([] if late else [note]),
-            NOT_JUDGED,
+            judged.word,
             reran,
         ]
     )
@@ -176,11 +209,16 @@ def _evaluate(
         question=predictions.prereg.hypothesis,
         answer=OUTCOME_ANSWERS[outcome],
         word=outcome.value,
-        decided_by=weakest([part.decided_by for part in evaluated.decisions]),
-        evidence=_evidence(predictions, results, note),
+        decided_by=weakest(
+            [
+                *(part.decided_by for part in evaluated.decisions),
+                *([DecidedBy.JUDGE] if outcome is not before else []),
+            ]
+        ),
+        evidence=[*_evidence(predictions, results, note), *judged.evidence],
         open=[
             *(unsettled if outcome is Outcome.FAILED else []),
-            NOT_JUDGED,
+            *judged.open,
             *([reran] if rerun is None or rerun.decision.answer is not Answer.HOLDS else []),
             *session.notices,
         ],
@@ -202,6 +240,9 @@ def _evaluate(
             )
         ),
         checks=evaluated.results,
+        judge=judged.verdict,
+        strict=how.strict,
+        judge_failed=judged.asked and judged.verdict is None,
         decisions=[decision],
         digests=digests,
         frozen_at=lock.frozen_at,
@@ -225,7 +266,7 @@ def _tally(outcome: Outcome, why: str, checks: list[CheckResult]) -> str:
         held += (
             f" · {sum(check.passed is True for check in artifacts)} of {len(artifacts)} artifacts are there"
         )
-    return f"{why} · {held}" if outcome is Outcome.FAILED else held
+    return f"{why} · {held}" if outcome is Outcome.FAILED or why.startswith("the judge") else held
 
 
 def _unfreeze_notes(session: Session) -> list[str]:

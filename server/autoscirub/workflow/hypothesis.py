@@ -1,0 +1,88 @@
+"""The judge's word on the hypothesis: layer 2 beside the outcome of the predictions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from autoscirub.errors import AutoscirubError
+from autoscirub.judging import HYPOTHESIS
+from autoscirub.models import Evidence, HypothesisVerdict, JudgeVerdict
+from autoscirub.workflow.answers import ELSEWHERE, said_of, settled_members
+from autoscirub.workflow.asking import NOT_ASKED, Asking, Told
+from autoscirub.workflow.questions import Questions
+
+if TYPE_CHECKING:
+    from autoscirub.models import KeptVerdict, Prereg
+    from autoscirub.store import Project, Session
+
+__all__ = ["NOT_JUDGED", "Judged", "MayJudge", "judge_hypothesis"]
+
+NOT_JUDGED = "not judged"
+MayJudge = Literal["no", "look", "ask"]
+"""Nothing is said of a judge; only what is kept; or it is asked."""
+_WORDS = {True: "the judge agrees", False: "the judge disagrees", None: "the judge cannot tell"}
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a judge said of the hypothesis, or why there is nothing."""
+
+    verdict: JudgeVerdict | None = None
+    asked: bool = False
+    """Whether it was to be asked: without a verdict it then failed."""
+    word: str = NOT_JUDGED
+    """For the line of the outcome."""
+    evidence: list[Evidence] = field(default_factory=list)
+    open: list[str] = field(default_factory=list)
+
+
+def judge_hypothesis(
+    opened: Project, session: Session, prereg: Prereg, *, at: str, may: MayJudge, fresh: bool = False
+) -> Judged:
+    """Put the hypothesis to the project's judge. What was asked just now is recorded, as a step of its own."""
+    if may == "no" or opened.config.judge.backend == "none":
+        return Judged(open=[NOT_JUDGED])
+    loop = session.manifest.loop
+    asking = Asking(Questions(opened), session, loop.first_round if loop else None, at)
+    try:
+        question = asking.questions.of_hypothesis(prereg)
+    except AutoscirubError as error:
+        return _failed(Told(error=str(error)))
+    if may == "look":
+        told = asking.kept(question) or Told(error=NOT_ASKED, asked=False)
+    else:
+        told = asking.ask([question], fresh=fresh)[HYPOTHESIS]
+        asking.record()
+    return _judged(told.verdict, elsewhere=told.elsewhere) if told.verdict is not None else _failed(told)
+
+
+def _failed(told: Told) -> Judged:
+    word = "the judge failed" if told.asked else NOT_JUDGED
+    return Judged(asked=told.asked, word=word, open=[f"{word}: {told.error}"])
+
+
+def _judged(kept: KeptVerdict, *, elsewhere: bool) -> Judged:
+    said = [member.verdict for member in settled_members(kept)]
+    verdicts = [verdict for verdict in said if isinstance(verdict, HypothesisVerdict)]
+    reasons = next((verdict.reasoning for verdict in verdicts), "no member gave a verdict that counts")
+    concerns = list(dict.fromkeys(concern for verdict in verdicts for concern in verdict.concerns))
+    problems = [problem for member in kept.members for problem in member.problems]
+    verdict = JudgeVerdict(
+        supports_hypothesis=kept.answer,
+        confidence=next((entry.confidence for entry in verdicts if entry.confidence is not None), None),
+        reasoning=reasons,
+        concerns=[*concerns, *problems, *kept.concerns],
+    )
+    word = _WORDS[kept.answer] + (" (judged elsewhere)" if elsewhere else "")
+    open_ = [f"the judge's concern: {concern}" for concern in verdict.concerns]
+    open_ += [word] if kept.answer is not True else []
+    open_ += [ELSEWHERE] if elsewhere else []
+    note = f"{said_of(kept)}: {reasons[:600]}"
+    return Judged(
+        verdict,
+        asked=True,
+        word=word,
+        evidence=[Evidence(key="judge", value=kept.answer, note=note)],
+        open=open_,
+    )
