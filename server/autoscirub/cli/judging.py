@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path  # noqa: TC003 - typer evaluates the annotations
 from typing import Annotated
 
 import typer
 
 from autoscirub.cli import output
-from autoscirub.cli.options import Json, Project, StateDir, app, example
+from autoscirub.cli.options import Fresh, Json, Judge, Project, StateDir, app, example
+from autoscirub.cli.showing import worst_of
 
 
 @app.command(
@@ -47,3 +49,66 @@ def blind(
 
         output.text(render_blinded(str(made.root), made.manifest, made.led_out))
     return 0
+
+
+@app.command(
+    epilog=example("autoscirub judge --dry-run", "autoscirub judge C2", "autoscirub judge hypothesis --fresh")
+)
+def judge(
+    subject: Annotated[
+        str | None,
+        typer.Argument(
+            help="A criterion's id, or hypothesis. Default: all that must be read.", show_default=False
+        ),
+    ] = None,
+    project: Project = None,
+    state_dir: StateDir = None,
+    as_json: Json = False,
+    backend: Judge = None,
+    fresh: Fresh = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Ask nobody; say how many calls it would take, and for how much."),
+    ] = False,
+) -> int:
+    """The judge alone: ask it, or say what is kept. Every call is in the ledger; no round is opened.
+
+    Exit status: 1 it says no to something, 2 something could not be told, 0 it says yes to all, and of a dry run.
+    """
+    from autoscirub.report import render_judged
+    from autoscirub.workflow import judge as run_judge
+
+    with output.bar("judging") as progress:
+        run = run_judge(
+            project,
+            subject,
+            state_dir=state_dir,
+            backend=backend,
+            fresh=fresh,
+            dry_run=dry_run,
+            progress=progress,
+        )
+    worst = 0 if dry_run else worst_of(run.decisions)
+    if as_json:
+        output.json_answer(
+            run.decisions,
+            ok=worst == 0,
+            dry_run=run.dry_run,
+            calls=run.calls,
+            kept=run.kept,
+            price=run.price,
+            verdicts=[verdict.model_dump(mode="json") for verdict in run.verdicts],
+        )
+    else:
+        output.text(
+            render_judged(
+                run.decisions,
+                sys.stdout,
+                dry_run=run.dry_run,
+                calls=run.calls,
+                kept=run.kept,
+                price=run.price,
+            )
+        )
+    output.notices(run.notices)
+    return worst

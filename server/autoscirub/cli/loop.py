@@ -108,15 +108,16 @@ def criterion(
     project: Project = None,
     state_dir: StateDir = None,
     as_json: Json = False,
+    judge: Judge = None,
 ) -> int:
-    """Look at one criterion: what was found, what is missing, what would close it. Records nothing.
+    """Look at one criterion: what was found, what is missing, what would close it. Opens no round.
 
     Exit status: 1 not satisfied, 2 could not be told, 0 satisfied.
     """
     from autoscirub.report import render_criterion
     from autoscirub.workflow import verify_criterion
 
-    result, decision = verify_criterion(project, criterion_id, state_dir=state_dir)
+    result, decision = verify_criterion(project, criterion_id, state_dir=state_dir, judge=judge)
     if as_json:
         output.json_answer([decision], ok=result.satisfied, criterion=result.model_dump(mode="json"))
     else:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from autoscirub.models.base import Frozen, StateModel
-from autoscirub.models.decision import Decision
+from autoscirub.models.decision import DecidedBy, Decision
 from autoscirub.models.faults import Fault, nonfinite_faults, raise_faults, repeated_ids
 
 if TYPE_CHECKING:
@@ -85,6 +85,12 @@ class VerificationReport(StateModel):
     criteria: list[CriterionResult]
     summary: ReportSummary
     decisions: list[Decision] = Field(default_factory=list)
+
+    @property
+    def decided_words(self) -> str:
+        """Who decided, in a few words: `decided by code, no judge`, or how many a judge has read."""
+        read = sum(decision.decided_by is DecidedBy.JUDGE for decision in self.decisions)
+        return f"{read} read by a judge" if read else "decided by code, no judge"
 
     @classmethod
     def counted(

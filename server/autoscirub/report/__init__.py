@@ -1,6 +1,6 @@
 """Showing conclusions, from Decisions and models alone."""
 
-from autoscirub.report.criteria import render_criterion, render_ending, render_report
+from autoscirub.report.criteria import render_criterion, render_ending, render_judged, render_report
 from autoscirub.report.github import github_error, inert, render_github
 from autoscirub.report.junit import junit_error, render_junit
 from autoscirub.report.setting_up import render_initialised, render_prompt, render_question
@@ -27,6 +27,7 @@ __all__ = [
     "render_evaluation",
     "render_github",
     "render_initialised",
+    "render_judged",
     "render_junit",
     "render_list",
     "render_numbers",

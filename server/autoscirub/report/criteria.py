@@ -38,7 +38,7 @@ def render_report(report: VerificationReport, stream: TextIO) -> str:
     kept_words = f" · {kept} kept from earlier rounds" if kept else ""
     lines = [
         f"{sign(answer, stream)} requirements: {report.summary.passed} of {total} criteria satisfied · "
-        f"round {report.round}{kept_words} · decided by code, no judge"
+        f"round {report.round}{kept_words} · {report.decided_words}"
     ]
     decisions = {decision.subject: decision for decision in report.decisions}
     width = min(24, max(len(result.criterion_id) for result in report.criteria))
@@ -110,3 +110,28 @@ def render_ending(
     if outcome is not None:
         lines.append(f"  {_OUTCOMES[outcome.value]}")
     return "\n".join(lines)
+
+
+def render_judged(
+    decisions: Sequence[Decision],
+    stream: TextIO,
+    *,
+    dry_run: bool,
+    calls: int,
+    kept: int,
+    price: float | None,
+) -> str:
+    """What a judge said of each question; of a dry run what asking would take."""
+    if dry_run:
+        cost = "at an unknown price" if price is None else f"for about ${price:.2f}"
+        return f"would ask {calls} time{'s' if calls != 1 else ''} {cost}; {kept} kept answers stand"
+    lines: list[str] = []
+    for decision in decisions:
+        asked = f" · ask {decision.asks.ask} of {decision.asks.of}" if decision.asks else ""
+        lines.append(
+            f"{sign(decision.answer, stream)} {plain(decision.subject)}: {plain(decision.word)} · "
+            f"{plain(decision.question)}{asked}"
+        )
+        lines += [f"  {plain(entry.note)}" for entry in decision.evidence if entry.note]
+        lines += [f"  {plain(entry)}" for entry in decision.open]
+    return "\n".join(lines) or "nothing here must be read: code decides all of it"

@@ -6,6 +6,7 @@ from autoscirub.workflow.checking import check
 from autoscirub.workflow.criterion import verify_criterion
 from autoscirub.workflow.evaluating import evaluate
 from autoscirub.workflow.freezing import Frozen, freeze, unfreeze
+from autoscirub.workflow.judging import JudgeRun, judge
 from autoscirub.workflow.planning import Planned, plan_round
 from autoscirub.workflow.points import points_of
 from autoscirub.workflow.rerunning import rerun
@@ -21,6 +22,7 @@ __all__ = [
     "ACCEPTED",
     "Checked",
     "Frozen",
+    "JudgeRun",
     "LoopStep",
     "Planned",
     "Ran",
@@ -32,6 +34,7 @@ __all__ = [
     "check",
     "evaluate",
     "freeze",
+    "judge",
     "plan_round",
     "points_of",
     "rerun",

@@ -36,7 +36,7 @@ def reading_of(
     evidence += [Evidence(path=path, sha256=shown[path]) for path in references if path in shown]
     open_ = [] if kept.answer is True else [line for member in kept.members for line in _untold(kept, member)]
     open_ += [ELSEWHERE] if elsewhere else []
-    open_ += [f"concern: {concern}" for concern in [*kept.concerns, *_before(kept, earlier)]]
+    open_ += [f"concern: {concern}" for concern in [*kept.concerns, *_before(kept, earlier, asked)]]
     decision = Decision(
         subject="judge",
         question=question,
@@ -116,18 +116,18 @@ def _untold(kept: KeptVerdict, member: Member) -> list[str]:
     return []
 
 
-def _before(kept: KeptVerdict, earlier: Sequence[Ask]) -> list[str]:
-    """`satisfied on ask 3 of 4, before it not`."""
-    answers = list(dict.fromkeys((ask.ask, ask.panel) for ask in earlier if ask.key != kept.key))
-    if kept.answer is not True or not any(answer is not True for _, answer in answers):
+def _before(kept: KeptVerdict, asks: Sequence[Ask], asked: int) -> list[str]:
+    """`satisfied on ask 3 of 4, before it not`: that a judge was asked until it said yes shows."""
+    place = _place(kept, asks, asked)
+    answers = [ask.panel for ask in asks if ask.ask < place and ask.error is None]
+    if kept.answer is not True or all(answers):
         return []
-    place = max((number for number, _ in answers), default=0) + 1
-    others = "not" if any(answer is False for _, answer in answers) else "not told"
-    return [f"satisfied on ask {place} of {max(place, len(answers) + 1)}, before it {others}"]
+    return [f"satisfied on ask {place} of {asked}, before it {'not' if False in answers else 'not told'}"]
 
 
-def _place(kept: KeptVerdict, earlier: Sequence[Ask], asked: int) -> int:
-    return next((ask.ask for ask in earlier if ask.key == kept.key), max(asked, 1))
+def _place(kept: KeptVerdict, asks: Sequence[Ask], asked: int) -> int:
+    """Which ask the verdict is of: the newest that was reached on the same."""
+    return max((ask.ask for ask in asks if ask.key == kept.key), default=max(asked, 1))
 
 
 def _cost(members: Sequence[Member]) -> float | None:

@@ -21,9 +21,11 @@ from autoscirub.checks import (
     read_predictions,
 )
 from autoscirub.errors import PredictionsError, ResultsError
+from autoscirub.judging import panel_answer
 from autoscirub.models import (
     Answer,
     DecidedBy,
+    KeptVerdict,
     NumbersConfig,
     ProjectConfig,
     RerunRecord,
@@ -32,7 +34,7 @@ from autoscirub.models import (
 from autoscirub.store import path_problem, sha256_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from autoscirub.checks import Results
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
         CriterionResult,
         Decision,
         ExecutableRubric,
+        Outcome,
         RunManifest,
         VerificationReport,
     )
@@ -143,6 +146,9 @@ def answers_again(
         why = _out_of_reach(criterion, result, decision, results, step, workspace)
         if any(part.answer is Answer.COULD_NOT_BE_TOLD for part in reran):
             why = "nothing could be rerun then"
+        if fault := _verdict_fault(record, step, decision):
+            found.fault("answers", where, fault)
+            continue
         if why is not None:
             found.unknown("answers", where, f"cannot be checked here: {why}")
             continue
@@ -192,7 +198,7 @@ def _out_of_reach(
 ) -> str | None:
     """Why a criterion cannot be decided again from what the step keeps; None when it can."""
     if decision.decided_by not in (DecidedBy.CODE, DecidedBy.RERUN):
-        return f"decided by {decision.decided_by.value}"
+        return f"decided by {decision.decided_by.value}; it is as the kept verdict says"
     if result.status == "error":
         return "it was an error"
     if any(check.kind == "expr" for check in criterion.checks) and _not_kept(results, step, workspace):
@@ -227,6 +233,26 @@ def _configured(step: Step, manifest: RunManifest | None, results: str) -> Proje
         numbers = NumbersConfig()
     report = values.get("report")
     return ProjectConfig(report=report if isinstance(report, str) else None, results=results, numbers=numbers)
+
+
+def _verdict_fault(record: Record, step: Step, decision: Decision) -> str | None:
+    """What an answer says of a judge against the verdict that the step keeps: its members, and what they come to."""
+    for part in decision.parts:
+        if part.decided_by is not DecidedBy.JUDGE or part.inputs_digest is None:
+            continue
+        kept = record.model(f"state/verdicts/{part.inputs_digest}.json", KeptVerdict, step.oid)
+        if kept is None:
+            return "rests on a judge's verdict that the step does not keep"
+        if kept.key != part.inputs_digest or kept.subject != decision.subject:
+            return "rests on a judge's verdict on something else"
+        if panel_answer(kept.members, kept.agree) is not kept.answer:
+            return f"rests on a verdict that says {kept.answer}, and its members do not come to that"
+        if _ANSWERS[kept.answer] is not part.answer:
+            return f"is recorded as {part.answer.value}, and the judge's verdict says {kept.answer}"
+    return None
+
+
+_ANSWERS = {True: Answer.HOLDS, False: Answer.DOES_NOT_HOLD, None: Answer.COULD_NOT_BE_TOLD}
 
 
 def _rerun_parts(criterion: Criterion, decision: Decision) -> list[Decision]:
@@ -291,16 +317,23 @@ def outcome_again(
                 f"{check.id}: is recorded as {was.passed}; the kept files give {check.passed}: {check.message}"
             )
     faults += [f"has a check that was not frozen: {name}" for name in recorded]
-    if not unreached and not faults and decide_outcome(evaluated)[0] is not verification.outcome:
-        faults.append(
-            f"is recorded as {verification.outcome}; the kept files give {decide_outcome(evaluated)[0]}"
-        )
+    given = _outcome_of(evaluated, verification)
+    if not unreached and not faults and given is not verification.outcome:
+        faults.append(f"is recorded as {verification.outcome}; the kept files give {given}")
     for fault in faults:
         found.fault("predictions", step.name, fault)
     for why in unreached:
         found.unknown("predictions", step.name, f"cannot be checked here: {why}")
     if not faults and not unreached:
         found.holds("predictions")
+
+
+def _outcome_of(checks: Sequence[CheckResult], verification: Verification) -> Outcome:
+    """The outcome of checks with the judge's word as it is recorded."""
+    judged = verification.judge is not None or verification.judge_failed
+    return decide_outcome(
+        checks, verification.judge, strict=verification.strict, judge_asked=judged or verification.strict
+    )[0]
 
 
 def _check_out_of_reach(was: CheckResult, path: str, step: Step, workspace: Workspace) -> str | None:
@@ -318,8 +351,9 @@ def _outcome_faults(step: Step, manifest: RunManifest, verification: Verificatio
         yield "is of other predictions than are frozen"
     if step.said("outcome") != verification.outcome.value:
         yield f"the step says {step.said('outcome')}, and its outcome is {verification.outcome}"
-    if decide_outcome(verification.checks)[0] is not verification.outcome:
-        yield f"is recorded as {verification.outcome}, and its own checks give {decide_outcome(verification.checks)[0]}"
+    own = _outcome_of(verification.checks, verification)
+    if own is not verification.outcome:
+        yield f"is recorded as {verification.outcome}, and its own checks give {own}"
     said = [(decision.word, decision.answer) for decision in verification.decisions]
     if said != [(verification.outcome.value, OUTCOME_ANSWERS[verification.outcome])]:
         yield "its Decision says otherwise than its outcome"

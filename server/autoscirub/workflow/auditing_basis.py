@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
 
 from autoscirub.checks import freeze_note
 from autoscirub.errors import StateError
 from autoscirub.models import (
     Answer,
+    Ask,
     DecidedBy,
     ExecutableRubric,
     RerunRecord,
@@ -17,6 +21,7 @@ from autoscirub.models import (
     VerificationReport,
 )
 from autoscirub.models.audit import Anchored, Basis, Claim, Unread
+from autoscirub.workflow.asking import ASKS
 from autoscirub.workflow.auditing_record import placeless
 from autoscirub.workflow.freezing import earlier_results
 
@@ -30,7 +35,7 @@ __all__ = ["anchor_of", "basis_of"]
 
 _UNREAD = frozenset({DecidedBy.CODE.value, DecidedBy.RERUN.value})
 """What decides without anyone reading the requirement's words."""
-_NO_ASKS = "none: this version asks no judge"
+_NO_ASKS = "none: no judge was asked"
 
 
 def basis_of(record: Record) -> tuple[Basis, list[Decision]]:
@@ -46,6 +51,7 @@ def basis_of(record: Record) -> tuple[Basis, list[Decision]]:
         for word, source in (("not judged", DecidedBy.JUDGE), ("not rerun", DecidedBy.RERUN))
         if source not in sources
     ]
+    basis.asks = _asks(record)
     basis.anchor, basis.unanchored = anchor_of(record)
     basis.forgeable = _forgeable(basis)
     broken = [f"{step.name}: {step.problem}" for step in record.steps if step.problem]
@@ -69,6 +75,31 @@ def anchor_of(record: Record) -> tuple[Anchored | None, list[int]]:
         return None, rounds
     step = newest[1]
     return Anchored(step.said("head"), step.said("where"), step.at, rounds), rounds
+
+
+def _asks(record: Record) -> str:
+    """How often a judge was asked, and of what it said yes only after it had not."""
+    data = record.bytes(f"state/{ASKS}")
+    asks: list[Ask] = []
+    for line in (data or b"").splitlines():
+        with contextlib.suppress(ValidationError):
+            asks.append(Ask.model_validate_json(line))
+    if not asks:
+        return _NO_ASKS
+    subjects: dict[str, dict[int, bool | None]] = {}
+    for ask in asks:
+        subjects.setdefault(ask.subject, {})[ask.ask] = None if ask.error else ask.panel
+    failed = sum(ask.error is not None for ask in asks)
+    told = f"{len(asks)} calls on {len(subjects)} questions" + (f", {failed} failed" if failed else "")
+    turned = [
+        f"{subject}: yes on ask {max(answers)} of {len(answers)}, before it not"
+        for subject, answers in subjects.items()
+        if answers[max(answers)] is True and not all(list(answers.values())[:-1])
+    ]
+    again = [
+        f"{subject}: asked {len(answers)} times" for subject, answers in subjects.items() if len(answers) > 1
+    ]
+    return "; ".join([told, *turned, *again])
 
 
 def _differing(record: Record) -> list[str]:

@@ -8,8 +8,11 @@ from autoscirub.checks import decide_criterion, gather, load_rubric
 from autoscirub.errors import CheckError
 from autoscirub.models import now
 from autoscirub.store import open_project
-from autoscirub.workflow.locking import require_rubric, require_settings
+from autoscirub.workflow.asking import NOT_ASKED as NOTHING_ASKED
+from autoscirub.workflow.locking import require_rubric, require_settings, with_judge
+from autoscirub.workflow.reading import Reader
 from autoscirub.workflow.rerunning import standing_rerun
+from autoscirub.workflow.rounds import current_round, read_rounds
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,20 +25,42 @@ __all__ = ["named_criterion", "verify_criterion"]
 
 
 def verify_criterion(
-    project: str | Path | None, criterion_id: str, *, state_dir: str | Path | None = None
+    project: str | Path | None,
+    criterion_id: str,
+    *,
+    state_dir: str | Path | None = None,
+    judge: str | None = None,
 ) -> tuple[CriterionResult, Decision]:
-    """What one criterion comes to now. Writes nothing.
+    """What one criterion comes to now. No round is opened and no report written; a judge's call is in the ledger.
 
-    A rubric that is not frozen is looked at too. Raises CheckError when there is no rubric or no such
-    criterion, and TamperedError when a frozen rubric or setting was changed.
+    A rubric that is not frozen is looked at too. `judge`: a backend instead of the configured one; `none`: nobody
+    reads. Raises CheckError when there is no rubric or no such criterion, and TamperedError when a frozen rubric or
+    setting was changed.
     """
-    opened = open_project(project, state_dir)
+    opened = with_judge(open_project(project, state_dir), judge)
     with opened.reading() as session:
-        rubric, criterion = named_criterion(opened, session, criterion_id)
-        alone = rubric.model.model_copy(update={"criteria": [criterion]})
-        rerun = standing_rerun(opened, session, may="ask")
+        result, decision = _look(opened, session, criterion_id, may_ask=False)
+    if not any(part.open == [NOTHING_ASKED] for part in decision.parts):
+        return result, decision
+    with opened.writing() as session:
+        return _look(opened, session, criterion_id, may_ask=True)
+
+
+def _look(
+    opened: Project, session: Session, criterion_id: str, *, may_ask: bool
+) -> tuple[CriterionResult, Decision]:
+    at = now()
+    rubric, criterion = named_criterion(opened, session, criterion_id)
+    alone = rubric.model.model_copy(update={"criteria": [criterion]})
+    rerun = standing_rerun(opened, session, may="ask")
     inputs = gather(opened, alone, ignored=session.ignored, rerun=rerun.decision if rerun else None)
-    result, decision = decide_criterion(criterion, inputs, at=now())
+    current = current_round(read_rounds(session))
+    reader = Reader.of(
+        opened, session, at=at, round_number=current.number if current else None, may_ask=may_ask
+    )
+    if reader is not None:
+        inputs = reader.read(alone, inputs, kept={}, fresh=False)
+    result, decision = decide_criterion(criterion, inputs, at=at)
     return result, decision.model_copy(update={"open": [*decision.open, *session.notices]})
 
 

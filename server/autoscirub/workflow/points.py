@@ -91,7 +91,7 @@ class _Listed:
         if checked.report is not None:
             summary = checked.report.summary
             total = summary.passed + summary.failed
-            counted = f"{summary.passed} of {total} criteria satisfied, decided by code, no judge"
+            counted = f"{summary.passed} of {total} criteria satisfied, {checked.report.decided_words}"
             said["requirements"] = [counted, *(change.told for change in checked.scope_changes)]
         return said
 

@@ -1,0 +1,220 @@
+"""The judge alone: what it says of the hypothesis and of the criteria that must be read; or what asking would take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from autoscirub.checks import (
+    LOCK_NAME,
+    PREDICTIONS_LIMIT,
+    PREDICTIONS_NAME,
+    load_rubric,
+    needs_reading,
+    read_predictions,
+)
+from autoscirub.errors import AutoscirubError, CheckError, ConfigError
+from autoscirub.judging import HYPOTHESIS
+from autoscirub.models import Answer, Asks, Cost, DecidedBy, Decision, Evidence, JudgeRequest, now
+from autoscirub.store import open_project
+from autoscirub.workflow.answers import failed_reading, reading_of, said_of
+from autoscirub.workflow.asking import NOT_ASKED, Asking, Told
+from autoscirub.workflow.locking import require_rubric, require_settings, with_judge
+from autoscirub.workflow.questions import Questions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from autoscirub.models import Criterion, KeptVerdict
+    from autoscirub.store import Project, Session
+    from autoscirub.workflow.questions import Question
+
+__all__ = ["JudgeRun", "judge"]
+
+
+@dataclass
+class JudgeRun:
+    """What a judge said, question by question; of a dry run what asking would take."""
+
+    decisions: list[Decision] = field(default_factory=list)
+    verdicts: list[KeptVerdict] = field(default_factory=list)
+    dry_run: bool = False
+    calls: int = 0
+    """Calls that were made, or of a dry run would be: members of panels, repairs aside."""
+    kept: int = 0
+    """Questions whose answer is kept, so that nobody is asked."""
+    price: float | None = 0.0
+    """US dollars of a dry run; None: unknown."""
+    notices: list[str] = field(default_factory=list)
+
+
+def judge(
+    project: str | Path | None = None,
+    criterion_id: str | None = None,
+    *,
+    state_dir: str | Path | None = None,
+    backend: str | None = None,
+    fresh: bool = False,
+    dry_run: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> JudgeRun:
+    """Ask the judge about one criterion, or `hypothesis`, or all that must be read. Each call is in the ledger.
+
+    What code decides is not looked at, no round is opened, and no report is written. Raises ConfigError without a
+    judge, CheckError for a criterion that is not there or that no judge reads, and TamperedError when anything frozen
+    changed.
+    """
+    opened = with_judge(open_project(project, state_dir), backend)
+    if opened.config.judge.backend == "none":
+        raise ConfigError('no judge is set up; set backend in [judge], such as "command" (docs/judging.md)')
+    with opened.reading() as session:
+        run, waiting = _look(opened, session, criterion_id, fresh=fresh)
+        if dry_run or not waiting:
+            run.dry_run = dry_run
+            return run
+    with opened.writing() as session:
+        asking = Asking(Questions(opened), session, _round(session), now(), progress=progress)
+        questions, broken = _questions(opened, session, asking.questions, criterion_id)
+        told = asking.ask(questions, fresh=fresh)
+        run = JudgeRun(calls=len(asking.asks), notices=session.notices, decisions=broken)
+        asking.record()
+        for question in questions:
+            _add(run, asking, question, told[question.subject])
+        return run
+
+
+def _look(
+    opened: Project, session: Session, criterion_id: str | None, *, fresh: bool
+) -> tuple[JudgeRun, list[Question]]:
+    asking = Asking(Questions(opened), session, _round(session), now())
+    questions, broken = _questions(opened, session, asking.questions, criterion_id)
+    run = JudgeRun(notices=session.notices, decisions=broken)
+    waiting: list[Question] = []
+    for question in questions:
+        kept = None if fresh else asking.kept(question)
+        if kept is not None:
+            run.kept += 1
+        else:
+            waiting.append(question)
+            run.calls += opened.config.judge.repeats
+            price = _price(asking.questions, question)
+            run.price = None if price is None or run.price is None else run.price + price
+        _add(run, asking, question, kept or Told(error=NOT_ASKED, asked=False))
+    return run, waiting
+
+
+def _round(session: Session) -> int | None:
+    from autoscirub.workflow.rounds import current_round, read_rounds
+
+    current = current_round(read_rounds(session))
+    return current.number if current else None
+
+
+def _questions(
+    opened: Project, session: Session, questions: Questions, criterion_id: str | None
+) -> tuple[list[Question], list[Decision]]:
+    found: list[Question] = []
+    broken: list[Decision] = []
+
+    def put(subject: str, make: Callable[[], Question]) -> None:
+        try:
+            found.append(make())
+        except AutoscirubError as error:
+            failed = failed_reading(subject, str(error), asked=0).decision
+            broken.append(failed.model_copy(update={"subject": subject}))
+
+    criteria = _criteria(opened, session)
+    if criterion_id in (None, HYPOTHESIS) and (opened.root / LOCK_NAME).exists():
+        data = session.kept(f"locked/{PREDICTIONS_NAME}") or opened.read(
+            PREDICTIONS_NAME, limit=PREDICTIONS_LIMIT
+        )
+        prereg = read_predictions(data or b"").prereg
+        put(HYPOTHESIS, lambda: questions.of_hypothesis(prereg))
+    named = [entry for entry in criteria if criterion_id in (None, entry.criterion_id)]
+    if criterion_id not in (None, HYPOTHESIS) and not named:
+        known = ", ".join(entry.criterion_id for entry in criteria[:20]) or "none"
+        raise CheckError(
+            f"no criterion {criterion_id!r}; there is {known}, and {HYPOTHESIS} for the predictions"
+        )
+    for criterion in named:
+        if needs_reading(criterion):
+            put(criterion.criterion_id, lambda criterion=criterion: questions.of(criterion))  # type: ignore[misc]
+        elif criterion_id is not None:
+            raise CheckError(f"{criterion_id}: code alone decides it, so that no judge reads it")
+    return found, broken
+
+
+def _criteria(opened: Project, session: Session) -> list[Criterion]:
+    require_settings(opened, session)
+    if session.recorded_locks.rubric is not None:
+        return list(require_rubric(opened, session)[0].model.criteria)
+    rubric = load_rubric(opened)
+    return list(rubric.model.criteria) if rubric is not None else []
+
+
+def _price(questions: Questions, question: Question) -> float | None:
+    config = questions.config
+    if questions.backend is None:
+        return None
+    request = JudgeRequest(
+        kind=question.kind,
+        subject=question.subject,
+        system=question.prompt.system,
+        prompt=question.prompt.text,
+        answer_schema=question.prompt.answer_schema,
+        workspace="",
+        files=question.manifest.files,
+        model=config.model,
+        seconds=config.seconds,
+        turns=config.turns,
+        money=config.money,
+        prompt_digest=question.prompt.digest,
+        workspace_digest=question.manifest.digest,
+    )
+    price = questions.backend.price(request)
+    return None if price is None else price * config.repeats
+
+
+def _add(run: JudgeRun, asking: Asking, question: Question, told: Told) -> None:
+    asks = asking.asks_on(question.subject)
+    asked = max((ask.ask for ask in asks), default=0)
+    if told.verdict is None:
+        decision = failed_reading(_asked(question), told.error, asked=asked, error=told.asked).decision
+    elif question.criterion is not None:
+        decision = reading_of(
+            told.verdict, _asked(question), earlier=asks, asked=asked, elsewhere=told.elsewhere
+        ).decision
+    else:
+        decision = _on_hypothesis(told.verdict, asked)
+    run.decisions.append(decision.model_copy(update={"subject": question.subject}))
+    if told.verdict is not None:
+        run.verdicts.append(told.verdict)
+
+
+def _asked(question: Question) -> str:
+    return (
+        question.criterion.requirement if question.criterion else "Does the evidence support the hypothesis?"
+    )
+
+
+def _on_hypothesis(kept: KeptVerdict, asked: int) -> Decision:
+    answers = {True: Answer.HOLDS, False: Answer.DOES_NOT_HOLD, None: Answer.COULD_NOT_BE_TOLD}
+    words = {True: "supported", False: "not supported", None: "cannot tell"}
+    problems = [problem for member in kept.members for problem in member.problems]
+    reasons = [member.verdict.reasoning for member in kept.members if member.verdict is not None]
+    return Decision(
+        subject=HYPOTHESIS,
+        question="Does the evidence support the hypothesis?",
+        answer=answers[kept.answer],
+        word=words[kept.answer],
+        decided_by=DecidedBy.JUDGE,
+        evidence=[
+            Evidence(key="verdict", value=kept.answer, note=f"{said_of(kept)}: {' / '.join(reasons)[:600]}")
+        ],
+        open=[*problems, *(f"concern: {concern}" for concern in kept.concerns)],
+        inputs_digest=kept.key,
+        asks=Asks(ask=max(asked, 1), of=max(asked, 1)),
+        cost=Cost(usd=None, calls=len(kept.members)),
+        at=kept.at,
+    )
