@@ -135,7 +135,7 @@ class Member(Frozen):
 class KeptVerdict(StateModel):
     """`verdicts/KEY.json`: a panel's answer on one question, and everything that it was reached on."""
 
-    file_name: ClassVar[str] = "verdicts/KEY.json"
+    file_name: ClassVar[str] = "KEY.json"
 
     key: Sha256
     kind: AskKind

@@ -198,7 +198,9 @@ def _out_of_reach(
 ) -> str | None:
     """Why a criterion cannot be decided again from what the step keeps; None when it can."""
     if decision.decided_by not in (DecidedBy.CODE, DecidedBy.RERUN):
-        return f"decided by {decision.decided_by.value}; it is as the kept verdict says"
+        judged = any(part.inputs_digest for part in decision.parts if part.decided_by is DecidedBy.JUDGE)
+        said = "it is as the kept verdict says" if judged else "no verdict was given"
+        return f"decided by {decision.decided_by.value}; {said}"
     if result.status == "error":
         return "it was an error"
     if any(check.kind == "expr" for check in criterion.checks) and _not_kept(results, step, workspace):
