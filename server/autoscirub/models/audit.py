@@ -88,6 +88,8 @@ class Basis:
     """`not judged`, `not rerun`."""
     scope_changes: list[ScopeChange] = field(default_factory=list)
     asks: str = ""
+    concerns: list[str] = field(default_factory=list)
+    """What the newest verdicts of a judge are doubted for, such as text that addresses a judge."""
     notices: list[str] = field(default_factory=list)
     """What was ever found amiss with the history, and what is amiss with it now."""
     anchor: Anchored | None = None

@@ -88,6 +88,7 @@ def _basis(basis: Basis, stream: TextIO) -> list[str]:
         lines.append(f"  {' · '.join(basis.not_done)}")
     lines += _scope(basis)
     lines.append(f"  asks: {short(basis.asks)}")
+    lines += bounded([f"  concern: {short(concern)}" for concern in basis.concerns], _NOTICES)
     if not basis.notices:
         lines.append("  history: nothing amiss was noted")
     lines += bounded([f"  history: {short(notice)}" for notice in basis.notices], _NOTICES)

@@ -15,6 +15,7 @@ from autoscirub.models import (
     Ask,
     DecidedBy,
     ExecutableRubric,
+    KeptVerdict,
     RerunRecord,
     RunManifest,
     Verification,
@@ -52,6 +53,7 @@ def basis_of(record: Record) -> tuple[Basis, list[Decision]]:
         if source not in sources
     ]
     basis.asks = _asks(record)
+    basis.concerns = _concerns(record, decisions)
     basis.anchor, basis.unanchored = anchor_of(record)
     basis.forgeable = _forgeable(basis)
     broken = [f"{step.name}: {step.problem}" for step in record.steps if step.problem]
@@ -100,6 +102,19 @@ def _asks(record: Record) -> str:
         f"{subject}: asked {len(answers)} times" for subject, answers in subjects.items() if len(answers) > 1
     ]
     return "; ".join([told, *turned, *again])
+
+
+def _concerns(record: Record, decisions: list[Decision]) -> list[str]:
+    """The concerns of the verdicts that the newest conclusions rest on, and of the one on the hypothesis."""
+    parts = [part for decision in decisions for part in decision.parts]
+    keys = [part.inputs_digest for part in parts if part.decided_by is DecidedBy.JUDGE]
+    found: list[str] = []
+    for key in dict.fromkeys(key for key in keys if key):
+        kept = record.model(f"state/verdicts/{key}.json", KeptVerdict)
+        found += kept.concerns if kept is not None else []
+    outcome = record.model(f"state/{Verification.file_name}", Verification)
+    found += outcome.judge.concerns if outcome is not None and outcome.judge is not None else []
+    return list(dict.fromkeys(found))
 
 
 def _differing(record: Record) -> list[str]:

@@ -10,7 +10,15 @@ from autoscirub.models import Ended, Event, RevisionPlan, RevisionTarget, Verifi
 from autoscirub.store import Project, Session, open_project
 from autoscirub.workflow.locking import require_rubric, require_settings
 from autoscirub.workflow.round_verification import EVENTS, event_lines
-from autoscirub.workflow.rounds import FOLDER, PLAN, VERIFICATION, current_round, kept_model, read_rounds
+from autoscirub.workflow.rounds import (
+    FOLDER,
+    PLAN,
+    VERIFICATION,
+    current_round,
+    kept_model,
+    read_rounds,
+    unjudged,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,11 +73,18 @@ def plan_step(opened: Project, session: Session, targets: Sequence[RevisionTarge
             f"{current.name}: is {current.status}; `autoscirub check` verifies again and opens the next round"
         )
     asked = {criterion.criterion_id for criterion in rubric.model.criteria}
+    untold = unjudged(report)
     unmet = {
         result.criterion_id: result
         for result in report.criteria
-        if not result.satisfied and result.criterion_id in asked
+        if not result.satisfied and result.criterion_id in asked and result.criterion_id not in untold
     }
+    if untold and not unmet:
+        name, why = next(iter(untold.items()))
+        raise CheckError(
+            f"nothing to revise: {len(untold)} of the criteria could not be judged ({name}: {why}); see that the judge "
+            "can be asked, and check again"
+        )
     chosen = (
         list(targets) if targets is not None else [_target(rubric.model, result) for result in unmet.values()]
     )

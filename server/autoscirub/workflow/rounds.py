@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeVar
 
+from autoscirub.checks import NOT_ASKED
 from autoscirub.errors import AutoscirubError, CorruptError
 from autoscirub.models import ChangeSummary, RevisionPlan, StateModel, VerificationReport
 from autoscirub.store import decode
@@ -33,6 +34,7 @@ __all__ = [
     "next_number",
     "read_rounds",
     "round_name",
+    "unjudged",
 ]
 
 FOLDER = "revisions"
@@ -153,6 +155,8 @@ def ending_of(situation: Situation) -> tuple[LoopEnding, str] | None:
     """How the loop ends now, and why; None when it goes on. The first rule that applies."""
     unmet = [result.criterion_id for result in situation.report.criteria if not result.satisfied]
     named = ", ".join(unmet[:8]) + (f" and {len(unmet) - 8} more" if len(unmet) > 8 else "")
+    if unjudged(situation.report):
+        return None  # a judge that cannot be reached ends no loop, and makes no round: it is asked again
     if situation.report.all_satisfied:
         if situation.reduced_by_agent:
             return (
@@ -173,6 +177,17 @@ def ending_of(situation: Situation) -> tuple[LoopEnding, str] | None:
         spent = f"{situation.seconds_spent:.0f} s of {situation.seconds_allowed:g} s spent"
         return "budget_spent", f"time: {spent}; unmet: {named}"
     return None
+
+
+def unjudged(report: VerificationReport) -> dict[str, str]:
+    """The criteria for which a judge failed or could not be asked, each with why: no work of a reviser closes that."""
+    parts = {decision.subject: decision.parts for decision in report.decisions}
+    return {
+        result.criterion_id: result.evidence_gap
+        for result in report.criteria
+        if result.status == "error"
+        or any(part.word == NOT_ASKED for part in parts.get(result.criterion_id, ()))
+    }
 
 
 def _same_basis(one: VerificationReport, other: VerificationReport) -> bool:

@@ -37,7 +37,7 @@ from autoscirub.workflow.locking import require_rubric, require_settings
 from autoscirub.workflow.planning import continue_loop, plan_step
 from autoscirub.workflow.rerunning import required_rerun, standing_rerun
 from autoscirub.workflow.round_verification import EVENTS, Checked, Revision, event_lines
-from autoscirub.workflow.rounds import FOLDER, PLAN, current_round, kept_model, read_rounds
+from autoscirub.workflow.rounds import FOLDER, PLAN, current_round, kept_model, read_rounds, unjudged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -135,9 +135,13 @@ def run_rounds(
         require_rubric(
             opened, session
         )  # only now: a revision that was cut off may have touched what is locked
-        while ran.ended is None:
+        while ran.ended is None and not loop.unjudged:
             loop.step()
         ran.next = "autoscirub audit"
+        if loop.unjudged:
+            name, why = next(iter(loop.unjudged.items()))
+            ran.notices.append(f"{len(loop.unjudged)} of the criteria could not be judged ({name}: {why})")
+            ran.next = "autoscirub run, once the judge can be asked: it goes on from here"
         ran.standing = _standing(opened, session)
         return ran
 
@@ -160,6 +164,8 @@ class _Loop:
         """Whether the files are kept as they were before the revision that is due."""
         self.looked = False
         """Whether the open round was verified on the files as they are."""
+        self.unjudged: dict[str, str] = {}
+        """Criteria for which the judge failed, or could not be asked: the loop waits for it."""
 
     def step(self) -> None:
         current = current_round(read_rounds(self.session))
@@ -180,6 +186,7 @@ class _Loop:
         checked = check_step(self.opened, self.session, revision, max_rounds=self.max_rounds)
         self._did(_verified(checked))
         self.ran.ended = checked.ended
+        self.unjudged = unjudged(checked.report) if checked.report else {}
         self.looked = True
         return checked
 
