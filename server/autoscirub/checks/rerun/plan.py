@@ -14,7 +14,7 @@ from autoscirub.checks.numbers import source_files
 from autoscirub.checks.rerun.copying import Layout, matches, walk
 from autoscirub.checks.results import find_results
 from autoscirub.checks.rubric import load_rubric
-from autoscirub.errors import CheckError, ConfigError, PathRefused, SandboxError
+from autoscirub.errors import CheckError, ConfigError, PathRefused, SandboxError, StateError
 from autoscirub.store import read_regular
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _results_file(project: Project) -> str:
 def _sources(project: Project) -> list[str]:
     """The files that numbers of the report are looked for in, as `[numbers]` and the criteria name them."""
     named = list(project.config.numbers.sources or ())
-    with contextlib.suppress(CheckError):  # of a rubric that does not load nothing is decided, and it says so
+    with contextlib.suppress(CheckError, StateError):  # nothing is decided of a rubric that does not load
         rubric = load_rubric(project)
         for criterion in rubric.model.criteria if rubric else ():
             named += [name for check in criterion.checks if check.kind == "numbers" for name in check.sources]
