@@ -62,7 +62,7 @@ if TYPE_CHECKING:
         under_policy,
     )
     from autoscirub.models.report import CriterionResult, CriterionStatus, ReportSummary, VerificationReport
-    from autoscirub.models.rerun import RerunBasis, RerunRecord
+    from autoscirub.models.rerun import PLAIN_PROCESS, TOO_LARGE, RerunBasis, RerunRecord, weakly_isolated
     from autoscirub.models.rounds import (
         Change,
         ChangeSummary,
@@ -88,9 +88,11 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "PLAIN_PROCESS",
     "POLICY_RULES",
     "SCHEMA_VERSION",
     "SIGNS",
+    "TOO_LARGE",
     "Answer",
     "ArtifactCheck",
     "Asks",
@@ -173,6 +175,7 @@ __all__ = [
     "strict_json",
     "under_policy",
     "weakest",
+    "weakly_isolated",
 ]
 
 _LATER = {
@@ -193,7 +196,7 @@ _LATER = {
     **dict.fromkeys(("CriterionResult", "CriterionStatus", "ReportSummary", "VerificationReport"), "report"),
     **dict.fromkeys(("NumberClass", "ReportNumber"), "numbers"),
     **dict.fromkeys(("Point", "Points"), "points"),
-    **dict.fromkeys(("RerunBasis", "RerunRecord"), "rerun"),
+    **dict.fromkeys(("PLAIN_PROCESS", "TOO_LARGE", "RerunBasis", "RerunRecord", "weakly_isolated"), "rerun"),
     **dict.fromkeys(
         ("Change", "ChangeSummary", "Event", "Infeasible", "RevisionPlan", "RevisionTarget"), "rounds"
     ),
