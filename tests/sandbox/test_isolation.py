@@ -205,6 +205,11 @@ def test_a_program_that_is_not_there_is_told_by_its_status(folder: Path, isolati
     assert "/nowhere/at/all" in ran.output
 
 
+@pytest.mark.parametrize("seconds", [1e308, float("inf"), float("nan"), 1e-9])
+def test_any_number_of_seconds_gives_limits_that_a_kernel_takes(seconds: float) -> None:
+    assert 1 <= Limits(seconds=seconds).rlimits()["cpu"] < 2**31
+
+
 def test_no_command_is_refused(folder: Path) -> None:
     with pytest.raises(SandboxError, match="no command"):
         run_isolated([], cwd=folder)

@@ -182,6 +182,38 @@ REFUSED: dict[str, tuple[str, str | bytes, str]] = {
         "run.command = 'python x.py': input should be",
     ),
     "an empty command": (TOML, "run.command = []", "run.command = a list: list should have at least 1 item"),
+    "a command without a program": (
+        TOML,
+        "run.command = ['', 'x']",
+        "run.command: the first part is empty; it is the program to start",
+    ),
+    "a reviser without a program": (TOML, "rounds.revise = [' ']", "rounds.revise: the first part is empty"),
+    "a command with a NUL": (TOML, r'run.command = ["a", "b\u0000"]', "run.command: holds a NUL character"),
+    "seconds beyond any clock": (
+        TOML,
+        "run.command = ['a']\nrun.seconds = 1e308",
+        "run.seconds = 1e+308: input should be less than or equal to 10000000",
+    ),
+    "seconds of waiting beyond any clock": (
+        TOML,
+        "limits.lock_seconds = 1e300",
+        "limits.lock_seconds = 1e+300: input should be less than or equal to 10000000",
+    ),
+    "a tolerance that takes anything": (
+        TOML,
+        "run.command = ['a']\nrun.rtol = 1.0",
+        "run.rtol = 1.0: input should be less than 1",
+    ),
+    "a variable with its value": (
+        TOML,
+        "run.command = ['a']\nrun.env = ['A', 'B=1']",
+        "run.env.1: 'B=1' is no name of a variable",
+    ),
+    "no source of numbers": (
+        TOML,
+        "numbers.sources = []",
+        "numbers.sources = a list: list should have at least 1 item",
+    ),
     "a run without a command": (TOML, "[run]\nseconds = 1", "run.command is not there, and must be"),
     "our table is a list": (PYPROJECT, "[[tool.autoscirub]]", "tool.autoscirub is a list, expected a table"),
     "our table is a number": (PYPROJECT, "tool.autoscirub = 1", "tool.autoscirub is 1, expected a table"),

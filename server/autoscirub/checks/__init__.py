@@ -35,7 +35,7 @@ from autoscirub.checks.predictions import (
     read_predictions,
 )
 from autoscirub.checks.report_file import DEFAULT_REPORTS, find_report
-from autoscirub.checks.rerun import Rerun, key_lines, rerun, rerun_basis, rerun_record
+from autoscirub.checks.rerun import Rerun, key_lines, last_output, rerun, rerun_basis, rerun_record
 from autoscirub.checks.results import (
     DEFAULT_RESULTS,
     Results,
@@ -55,6 +55,7 @@ from autoscirub.checks.rubric import (
 )
 from autoscirub.checks.rubric_changes import RubricChanges, needs_reading, rubric_changes
 from autoscirub.checks.rubric_lint import RubricLint, lint_rubric
+from autoscirub.checks.settings_lint import lint_settings
 
 __all__ = [
     "CHECK_WORDS",
@@ -101,8 +102,10 @@ __all__ = [
     "freeze_note",
     "gather",
     "key_lines",
+    "last_output",
     "lint_predictions",
     "lint_rubric",
+    "lint_settings",
     "load_results",
     "load_rubric",
     "needs_reading",

@@ -12,6 +12,7 @@ from autoscirub.checks.expressions.references import MISSING, look_up
 from autoscirub.checks.expressions.tree import Key, path_of, spelling
 from autoscirub.checks.rubric_changes import canonical_json, needs_reading
 from autoscirub.errors import ExpressionRefused, PathRefused, ResultsError
+from autoscirub.models import PLAIN_PROCESS, weakly_isolated
 from autoscirub.store import sha256_bytes
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def basis(criterion: Criterion, inputs: Inputs) -> dict[str, str]:
         if check.kind == "numbers":
             _add_numbers(found, check.id, inputs.numbers[criterion.criterion_id, check.id])
         elif check.kind == "rerun":
-            found["rerun"] = _bound(inputs.rerun) if inputs.rerun else _digest("none")
+            found["rerun"] = _rerun_digest(inputs.rerun)
     return found
 
 
@@ -122,6 +123,13 @@ def _add_numbers(found: dict[str, str], check_id: str, answer: Decision) -> None
 def _bound(answer: Decision) -> str:
     """An answer by what it is bound to; one that is bound to nothing, by why it could not be told."""
     return _digest(_json([answer.answer.value, answer.inputs_digest or answer.open]))
+
+
+def _rerun_digest(answer: Decision | None) -> str:
+    """The rerun that was asked for, and whether it was a plain process: a criterion says so in its evidence."""
+    if answer is None:
+        return _digest("none")
+    return _digest(f"{_bound(answer)} {PLAIN_PROCESS}") if weakly_isolated(answer) else _bound(answer)
 
 
 def _report_digest(report: Evidence | None) -> str:

@@ -16,7 +16,7 @@ from autoscirub.checks.expressions.tree import path_of, spelling
 from autoscirub.checks.expressions.values import shorten, show
 from autoscirub.checks.rerun import RERUN_WORDS
 from autoscirub.errors import PathRefused, ResultsError
-from autoscirub.models import Answer, Decision, Evidence, strict_json
+from autoscirub.models import PLAIN_PROCESS, Answer, Decision, Evidence, strict_json, weakly_isolated
 
 if TYPE_CHECKING:
     from autoscirub.checks.criteria_inputs import ArtifactKey, Inputs
@@ -127,7 +127,8 @@ def _rerun(check: RubricRerun, answer: Decision | None, at: str) -> Part:
     counted = next((entry.note for entry in answer.evidence if entry.key == "values" and entry.note), "")
     if answer.answer is Answer.HOLDS:
         # The plain word, wherever it ran: nothing is said here that the basis does not cover.
-        return Part(decision, found=[f"rerun: {RERUN_WORDS[answer.answer]}; {counted}"])
+        weak = f"; {PLAIN_PROCESS}" if weakly_isolated(answer) else ""
+        return Part(decision, found=[f"rerun: {RERUN_WORDS[answer.answer]}; {counted}{weak}"])
     if answer.answer is Answer.COULD_NOT_BE_TOLD:
         why = answer.open[0] if answer.open else answer.word
         return Part(

@@ -136,7 +136,9 @@ def rerun(
 ) -> int:
     """The results, from the code, again: in a fresh copy without them, compared key by key. Needs trust.
 
-    Exit status: 1 something moved, 2 could not be told, 0 reproduced. Records nothing.
+    The answer is kept, with what it is bound to.
+
+    Exit status: 1 something moved, 2 could not be told, 0 reproduced.
     """
     if isolation not in {"best", "bubblewrap", "process"}:
         raise typer.BadParameter(

@@ -64,6 +64,7 @@ def shown_check(
         parts.append(render_numbers(checked.numbers.decision, stream))
     if checked.rerun is not None:
         parts.append(render_rerun(checked.rerun.decision, stream, short=True))
+        parts += [f"  {plain(line)}" for line in checked.rerun.output]
     if checked.report is not None:
         parts.append(render_report(checked.report, stream))
     outcome = checked.verification.outcome if checked.verification else None

@@ -76,7 +76,7 @@ if TYPE_CHECKING:
         under_policy,
     )
     from autoscirub.models.report import CriterionResult, CriterionStatus, ReportSummary, VerificationReport
-    from autoscirub.models.rerun import RerunBasis, RerunRecord
+    from autoscirub.models.rerun import PLAIN_PROCESS, TOO_LARGE, RerunBasis, RerunRecord, weakly_isolated
     from autoscirub.models.rounds import (
         Change,
         ChangeSummary,
@@ -102,9 +102,11 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "PLAIN_PROCESS",
     "POLICY_RULES",
     "SCHEMA_VERSION",
     "SIGNS",
+    "TOO_LARGE",
     "Answer",
     "ArtifactCheck",
     "Ask",
@@ -199,6 +201,7 @@ __all__ = [
     "strict_json",
     "under_policy",
     "weakest",
+    "weakly_isolated",
 ]
 
 _LATER = {
@@ -235,7 +238,7 @@ _LATER = {
         "judging",
     ),
     **dict.fromkeys(("Point", "Points"), "points"),
-    **dict.fromkeys(("RerunBasis", "RerunRecord"), "rerun"),
+    **dict.fromkeys(("PLAIN_PROCESS", "TOO_LARGE", "RerunBasis", "RerunRecord", "weakly_isolated"), "rerun"),
     **dict.fromkeys(
         ("Change", "ChangeSummary", "Event", "Infeasible", "RevisionPlan", "RevisionTarget"), "rounds"
     ),

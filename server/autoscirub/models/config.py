@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from autoscirub.models.base import Closed
 
@@ -23,29 +24,49 @@ __all__ = [
 _HOW_LONG = frozenset({"seconds", "turns", "money", "at_once"})
 """Settings of a judge that bound one answer and decide nothing: a freeze does not lock them."""
 _Positive = Annotated[float, Field(gt=0)]
+_Seconds = Annotated[float, Field(gt=0, le=10_000_000)]
+"""Beyond a third of a year nobody waits, and clocks and kernels stop counting."""
+
+
+def _command(words: list[str]) -> list[str]:
+    if words and not words[0].strip():
+        raise ValueError("the first part is empty; it is the program to start")
+    if any("\0" in word for word in words):
+        raise ValueError("holds a NUL character, which no program can be given")
+    return words
+
+
+def _variable(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise ValueError(f"{name[:60]!r} is no name of a variable: letters, digits and _ only, and no value")
+    return name
+
+
+_Command = Annotated[list[str], AfterValidator(_command)]
+_Variable = Annotated[str, AfterValidator(_variable)]
 
 
 class RunConfig(Closed):
     """`[run]`: how the results come out of the code. Nothing here runs before `autoscirub trust`."""
 
-    command: list[str] = Field(
-        min_length=1, description='program and arguments, such as ["python", "run.py"]'
-    )
+    command: _Command = Field(min_length=1, description='program and arguments, such as ["python", "run.py"]')
     inputs: list[str] = Field(default_factory=list)
     outputs: list[str] = Field(
         default_factory=list, description="what the command writes: files, folders or patterns"
     )
     results: list[str] = Field(
         default_factory=list,
-        description="those of the outputs that a rerun compares; default: all, else the results file",
+        description="those of the outputs that a rerun compares besides the results file; default: all of them",
     )
-    seconds: _Positive = Field(default=600, description="wall clock")
-    rtol: float = Field(default=1e-9, ge=0, allow_inf_nan=False, description="relative tolerance of a rerun")
+    seconds: _Seconds = Field(default=600, description="wall clock")
+    rtol: float = Field(
+        default=1e-9, ge=0, lt=1, allow_inf_nan=False, description="relative tolerance of a rerun"
+    )
     atol: float = Field(default=1e-12, ge=0, allow_inf_nan=False, description="absolute tolerance of a rerun")
     ignore: list[str] = Field(
         default_factory=list, description="patterns of keys and paths that a rerun does not compare"
     )
-    env: list[str] = Field(
+    env: list[_Variable] = Field(
         default_factory=list, description="names of environment variables that the command may see"
     )
     network: bool = Field(default=False, description="whether the command may use the network")
@@ -56,6 +77,7 @@ class NumbersConfig(Closed):
 
     sources: list[str] | None = Field(
         default=None,
+        min_length=1,
         description="results, one of its keys, predictions, .csv, .tsv and .json files; null: results and predictions",
     )
     strict: bool = Field(
@@ -81,13 +103,11 @@ class RoundsConfig(Closed):
     """`[rounds]`: when the loop of verifying and revising ends for want of budget."""
 
     max: int = Field(default=10, ge=1, description="rounds")
-    seconds: _Positive | None = Field(
-        default=None, description="wall clock of the whole loop; null: no limit"
-    )
-    revise: list[str] | None = Field(
+    seconds: _Seconds | None = Field(default=None, description="wall clock of the whole loop; null: no limit")
+    revise: _Command | None = Field(
         default=None, min_length=1, description="program and arguments that revise; needs `autoscirub trust`"
     )
-    revise_seconds: _Positive = Field(default=3600, description="wall clock of one revision")
+    revise_seconds: _Seconds = Field(default=3600, description="wall clock of one revision")
 
 
 class JudgeConfig(Closed):
@@ -99,7 +119,7 @@ class JudgeConfig(Closed):
         description="none, command, replay, or one that an installed package registers; none: what must be read "
         "cannot be assessed",
     )
-    command: list[str] | None = Field(
+    command: _Command | None = Field(
         default=None,
         min_length=1,
         description="backend command: program and arguments; needs `autoscirub trust`",
@@ -108,7 +128,7 @@ class JudgeConfig(Closed):
         default=None, description="backend replay: the folder with recorded replies, in the project"
     )
     model: str | None = None
-    seconds: _Positive = Field(default=600, description="wall clock of one answer")
+    seconds: _Seconds = Field(default=600, description="wall clock of one answer")
     turns: int = Field(default=40, ge=1, description="turns of one answer")
     money: float | None = Field(default=None, gt=0, description="US dollars of one answer, at most")
     asks_per_round: int | None = Field(
@@ -150,7 +170,7 @@ class LimitsConfig(Closed):
     """`[limits]`: sizes above which a file is refused rather than read."""
 
     results_bytes: int = Field(default=64 * 1024 * 1024, gt=0, description="results file, bytes")
-    lock_seconds: _Positive = Field(default=60, description="how long to wait for another process")
+    lock_seconds: _Seconds = Field(default=60, description="how long to wait for another process")
 
 
 class ProjectConfig(Closed):

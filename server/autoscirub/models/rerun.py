@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 import hashlib
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from autoscirub.models.base import Frozen, Sha256, StateModel, UtcTime, strict_json
 from autoscirub.models.decision import Answer, Decision
 
-__all__ = ["RerunBasis", "RerunRecord"]
+__all__ = ["PLAIN_PROCESS", "TOO_LARGE", "RerunBasis", "RerunRecord", "weakly_isolated"]
+
+TOO_LARGE = "f" * 64
+"""Stands for an environment of too many files to be told from another: no answer stands on it."""
+PLAIN_PROCESS = "plain process: it could read the earlier results"
+"""Said wherever a rerun is said that no bubblewrap was around."""
+
+
+def weakly_isolated(decision: Decision) -> bool:
+    """Whether the rerun that a Decision is of ran as a plain process, as its own evidence says."""
+    return any(
+        entry.key == "isolation" and (entry.note or "").startswith("process") for entry in decision.evidence
+    )
 
 
 class RerunBasis(Frozen):
     """What a rerun's answer is bound to: SHA-256 of each part, over canonical JSON. It goes stale with any of them."""
 
-    code: Sha256 = Field(description="every file of the copy that is no input, and the command")
+    code: Sha256 = Field(
+        description="every file and folder of the copy that is no input, whether it can be executed, and the command"
+    )
     inputs: Sha256
     environment: Sha256 | None = Field(
         default=None,
-        description="interpreter, installed distributions, platform, and the variables that [run] env names; "
-        "null: nothing was started to ask",
+        description="interpreter, installed distributions, path, size and time of every file of the environment, "
+        "platform, and the variables that [run] env names; null: nothing was started to ask; all f: more files "
+        "than are told apart, so that no answer stands",
     )
     results: Sha256 = Field(description="the results before, and how they are compared")
 
@@ -32,12 +47,14 @@ class RerunBasis(Frozen):
 
     def changed_since(self, earlier: RerunBasis) -> list[str]:
         """The parts in which this is another basis than `earlier`. One that nobody asked for is not compared."""
-        return [
+        changed = [
             name
             for name in RerunBasis.model_fields
             if getattr(self, name) != getattr(earlier, name)
             and not (name == "environment" and self.environment is None)
         ]
+        untold = earlier.environment == TOO_LARGE and "environment" not in changed
+        return [*changed, "environment"] if untold else changed
 
 
 class RerunRecord(StateModel):
@@ -49,6 +66,12 @@ class RerunRecord(StateModel):
     basis: RerunBasis
     command: list[str]
     isolation: str = Field(description="in one line, what was enforced")
+    level: Literal["bubblewrap", "process"] = Field(
+        default="process", description="what it ran in; where a record does not say, the weaker"
+    )
+    refused: bool = Field(
+        default=False, description="whether bubblewrap was there, was tried, and could not be used"
+    )
     counts: dict[str, int] = Field(
         default_factory=dict, description="values by what became of them: equal, moved, …"
     )

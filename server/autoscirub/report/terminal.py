@@ -7,7 +7,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, TextIO
 
-from autoscirub.models import SIGNS, Answer
+from autoscirub.models import PLAIN_PROCESS, SIGNS, Answer, weakly_isolated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,12 +118,14 @@ def render_numbers(decision: Decision, stream: TextIO) -> str:
 def render_rerun(decision: Decision, stream: TextIO, *, short: bool = False) -> str:
     """Whether the results came out again: what moved, what was enforced, what is open. What is equal is counted.
 
-    `short`: without what was enforced, and of what is open only why it could not be told, or was not run here.
+    `short`: of what was enforced only that it was a plain process, and of what is open only why it could not be told,
+    or was not run here.
     """
     counted = next((entry.note for entry in decision.evidence if entry.key == "values" and entry.note), "")
     lines = [
         f"{sign(decision.answer, stream)} rerun: {_words(decision)}"
         + (f" · {plain(counted)}" if counted else "")
+        + (f" · {PLAIN_PROCESS}" if short and weakly_isolated(decision) else "")
     ]
     noted = [
         plain(

@@ -1,6 +1,7 @@
 """Floor 1: running what is not ours, isolated as well as this machine can, and bounded."""
 
 from autoscirub.sandbox.answering import AskedProgram
+from autoscirub.sandbox.bubblewrap import bubblewrap_missing
 from autoscirub.sandbox.isolation import ISOLATIONS, Isolated, Isolation, available, run_isolated
 from autoscirub.sandbox.limits import Limits
 from autoscirub.sandbox.process import Finished, run_program
@@ -14,6 +15,7 @@ __all__ = [
     "Isolation",
     "Limits",
     "available",
+    "bubblewrap_missing",
     "remove_tree",
     "run_isolated",
     "run_program",

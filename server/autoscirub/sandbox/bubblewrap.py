@@ -20,7 +20,14 @@ if TYPE_CHECKING:
 
     from autoscirub.sandbox.limits import Limits
 
-__all__ = ["HOME", "bubblewrap_command", "bubblewrap_problem", "fresh_user", "hand_over"]
+__all__ = [
+    "HOME",
+    "bubblewrap_command",
+    "bubblewrap_missing",
+    "bubblewrap_problem",
+    "fresh_user",
+    "hand_over",
+]
 
 HOME = "/tmp/.home"  # noqa: S108 - inside: a temporary file system of its own
 _ROOTS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
@@ -96,6 +103,12 @@ def bubblewrap_command(
     return [*words, _tool("prlimit"), *bounds, "--", *command]
 
 
+def bubblewrap_missing() -> list[str]:
+    """The programs that bubblewrap needs and that are nowhere on PATH. Starts nothing, so it may still refuse."""
+    needed = ["bwrap", "prlimit", *(["setpriv"] if os.geteuid() == 0 else [])]
+    return [name for name in needed if not _found(name)]
+
+
 def bubblewrap_problem(limits: Limits) -> str | None:
     """Why bubblewrap cannot be used here; None when it can. Tried once in a process, on `true`."""
     return _problem(os.environ.get("PATH", ""), limits)
@@ -103,9 +116,7 @@ def bubblewrap_problem(limits: Limits) -> str | None:
 
 @functools.cache
 def _problem(_path: str, limits: Limits) -> str | None:
-    needed = ["bwrap", "prlimit", *(["setpriv"] if os.geteuid() == 0 else [])]
-    missing = [name for name in needed if not _found(name)]
-    if missing:
+    if missing := bubblewrap_missing():
         return f"{', '.join(missing)}: not installed (Debian: apt install bubblewrap util-linux)"
     folder = Path("/usr/share")
     words = bubblewrap_command(

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 __all__ = ["Limits"]
 
 _GIB = 1024**3
+_LONGEST = 10_000_000
+"""Seconds, a third of a year. Beyond any kernel's counting there are numbers that a configuration can still hold."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,8 @@ class Limits:
 
         DATA and not AS: some interpreters reserve far more address space than they ever use.
         """
-        cpu = self.cpu_seconds if self.cpu_seconds is not None else max(1, int(4 * self.seconds) + 1)
+        wall = self.seconds if self.seconds < _LONGEST else _LONGEST  # also for what is no number
+        cpu = self.cpu_seconds if self.cpu_seconds is not None else max(1, int(4 * wall) + 1)
         return {
             "core": 0,
             "cpu": cpu,

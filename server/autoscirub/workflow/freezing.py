@@ -19,6 +19,7 @@ from autoscirub.checks import (
     freeze_note,
     lint_predictions,
     lint_rubric,
+    lint_settings,
     load_rubric,
     read_lock,
     read_predictions,
@@ -83,6 +84,8 @@ class _Found:
     rubric: Rubric | None
     faults: list[str]
     warnings: list[str]
+    settings: list[str] = field(default_factory=list)
+    """Warnings of the settings, which every freeze that locks anything locks too."""
 
 
 def freeze(
@@ -108,6 +111,7 @@ def freeze(
 
 def _look(opened: Project, progress: Callable[[int, int], None] | None) -> _Found:
     found = _Found(opened.read(PREDICTIONS_NAME, limit=PREDICTIONS_LIMIT), None, None, [], [])
+    found.settings = lint_settings(opened.config)
     if found.predictions is not None:
         found.lint = lint_predictions(found.predictions, progress=progress)
     try:
@@ -186,6 +190,7 @@ def _refuse(found: _Found, new: set[str]) -> None:
         faults = [*(f"{PREDICTIONS_NAME}: {fault}" for fault in found.lint.faults), *faults]
         warnings = [*(f"{PREDICTIONS_NAME}: {warning}" for warning in found.lint.warnings), *warnings]
     if faults:
+        warnings += found.settings if "settings" in new else []
         lines = [f"not frozen: {len(faults)} fault{'s' if len(faults) != 1 else ''}"]
         lines += [f"  fault    {fault}" for fault in faults] + [
             f"  warning  {warning}" for warning in warnings
@@ -230,6 +235,7 @@ def _freeze(opened: Project, session: Session, found: _Found, new: set[str], *, 
     settings = lock_settings(opened, at=at)
     if locks.settings is None or set(settings.values) - set(locks.settings.values):
         locks = locks.model_copy(update={"settings": settings})
+        warnings += found.settings
         if not decisions:
             added = ", ".join(sorted(unlocked_settings(opened, session)))
             decisions.append(

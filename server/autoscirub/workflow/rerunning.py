@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
+from autoscirub.checks import last_output, rerun_basis, rerun_record
 from autoscirub.checks import rerun as run_again
-from autoscirub.checks import rerun_basis, rerun_record
 from autoscirub.errors import SandboxError
-from autoscirub.models import Answer, DecidedBy, Decision, RerunRecord, now, strict_json
+from autoscirub.models import TOO_LARGE, Answer, DecidedBy, Decision, RerunRecord, now, strict_json
+from autoscirub.sandbox import available, bubblewrap_missing
 from autoscirub.store import is_trusted, open_project, trust_view
 from autoscirub.workflow.rounds import kept_model
 
@@ -43,6 +44,8 @@ class RerunStanding:
     """Whether it was not this machine that ran it, in this place."""
     required: bool = False
     """Whether the configuration or a policy asks for it, so that it counts in every exit status."""
+    output: list[str] = field(default_factory=list)
+    """What the command printed last where it failed just now: shown, and kept nowhere."""
 
     @property
     def word(self) -> str:
@@ -73,7 +76,8 @@ def standing_rerun(
 ) -> RerunStanding | None:
     """How the rerun stands; None where nothing says how to run.
 
-    The kept answer stands while code, inputs, environment and results are what it is bound to. With `may` *run* one
+    The kept answer stands while code, inputs, environment and results are what it is bound to, and while this machine
+    has no better isolation than it was reached under. With `may` *run* one
     that does not stand, or that another machine brought, is run again; `fresh` runs in any case. What may not be
     started here is said, and never passes for run; where a rerun is required, one that was run elsewhere does not
     pass for one either.
@@ -103,6 +107,7 @@ def _standing(opened: Project, session: Session, may: May, *, fresh: bool) -> Re
                 return _ran(opened)
             return _not_rerun(why, _came_to_nothing(kept))
         changed = rerun_basis(opened, ask=may != "look").changed_since(kept.basis)
+        changed += ["isolation"] if _weaker(kept, may) else []
         if (changed or not here) and may == "run":
             return _ran(opened)
     except SandboxError as error:
@@ -111,6 +116,8 @@ def _standing(opened: Project, session: Session, may: May, *, fresh: bool) -> Re
         stale = (
             f"the rerun of {kept.at} ({kept.decision.word}) is out of date: {_joined(changed)} changed since"
         )
+        if kept.basis.environment == TOO_LARGE:
+            stale += " (the environment is too large to be told)"
         return _not_rerun(f"{why}; {stale}" if not trusted else f"{stale}; `autoscirub rerun` runs it again")
     if here:
         return RerunStanding(kept.decision, kept)
@@ -125,6 +132,15 @@ def required_rerun(standing: RerunStanding | None) -> list[Decision]:
     return [standing.decision] if standing is not None and standing.required else []
 
 
+def _weaker(kept: RerunRecord, may: May) -> bool:
+    """Whether a kept rerun ran as a plain process, and this machine could keep the earlier results from it."""
+    if kept.level == "bubblewrap":
+        return False
+    if may == "look":  # nothing may be started to try it, so one that refused then is taken to refuse still
+        return not bubblewrap_missing() and not kept.refused
+    return available()[0] == "bubblewrap"
+
+
 def _came_to_nothing(kept: RerunRecord | None) -> str:
     if kept is None:
         return ""
@@ -135,7 +151,8 @@ def _came_to_nothing(kept: RerunRecord | None) -> str:
 def _ran(opened: Project) -> RerunStanding:
     done = run_again(opened, trusted=True)
     record = rerun_record(opened, done)
-    return RerunStanding(record.decision if record else done.decision, record, ran=record is not None)
+    decision = record.decision if record else done.decision
+    return RerunStanding(decision, record, ran=record is not None, output=last_output(done))
 
 
 def _not_rerun(*why: str) -> RerunStanding:

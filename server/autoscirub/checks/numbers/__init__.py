@@ -7,7 +7,7 @@ from autoscirub.checks.numbers.check import (
     classify,
     decide_numbers,
 )
-from autoscirub.checks.numbers.gather import source_fault
+from autoscirub.checks.numbers.gather import source_fault, source_files
 from autoscirub.checks.numbers.match import match
 from autoscirub.checks.numbers.sources import (
     Source,
@@ -33,5 +33,6 @@ __all__ = [
     "match",
     "prediction_values",
     "source_fault",
+    "source_files",
     "source_values",
 ]

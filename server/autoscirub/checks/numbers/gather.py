@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from autoscirub.checks.numbers.sources import Source
     from autoscirub.models import ProjectConfig
 
-__all__ = ["Gathered", "gather_sources", "source_fault"]
+__all__ = ["Gathered", "gather_sources", "source_fault", "source_files"]
 
 _PREDICTIONS_LIMIT = 1024 * 1024
 _FILES = (".csv", ".tsv", ".json")
@@ -46,6 +46,11 @@ def source_fault(name: str) -> str | None:
     if name.endswith(_FILES):
         return path_faults(name)
     return f"{name}: no source: name results, one of its keys, predictions, or a .csv, .tsv or .json file"
+
+
+def source_files(names: Iterable[str]) -> list[str]:
+    """Those of the sources that are files of their own."""
+    return [name for name in names if name.endswith(_FILES) and path_faults(name) is None]
 
 
 def _of_results(name: str) -> bool:

@@ -11,20 +11,32 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from autoscirub.checks.rerun.environment import is_environment
 from autoscirub.errors import SandboxError
 from autoscirub.store import describe_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["Copied", "Layout", "copy_project", "holding_any", "matches", "measure_project", "stamps", "walk"]
+__all__ = [
+    "EXECUTABLE",
+    "Copied",
+    "Layout",
+    "copy_project",
+    "digest_of",
+    "holding_any",
+    "matches",
+    "measure_project",
+    "stamps",
+    "walk",
+]
 
 _CHUNK = 1024 * 1024
 _MAX_BYTES = 20 * 1024**3
 _MAX_FILES = 200_000
 _NEVER = {".git": "version control", "__pycache__": "compiled code"}
-_ENVIRONMENT_MARK = "pyvenv.cfg"
 _OURS = ".prereg.lock"
+EXECUTABLE = " executable"
 
 
 @dataclass(frozen=True)
@@ -39,7 +51,11 @@ class Layout:
 
 @dataclass
 class Copied:
-    """What the copy holds, by path from the root, each with its SHA-256; and what was left out, with why."""
+    """What the copy holds, by path from the root, each with its SHA-256; and what was left out, with why.
+
+    A file that can be executed says so after its digest. A folder stands with a slash after its name: code can look
+    whether one is there.
+    """
 
     code: dict[str, str] = field(default_factory=dict)
     inputs: dict[str, str] = field(default_factory=dict)
@@ -97,7 +113,7 @@ def copy_project(layout: Layout, target: Path) -> Copied:
 
     Left out: `.git`, the state directory, virtual environments, the outputs, every file whose bytes equal an
     output's (an empty one tells nothing, and stays), links out of the project, special files. Raises
-    SandboxError for a project beyond 20 GiB or 200,000 files.
+    SandboxError for a project beyond 20 GiB or 200,000 files and folders.
     """
     target.mkdir(parents=True)
     return _taken(layout, target)
@@ -112,11 +128,13 @@ def _taken(layout: Layout, target: Path | None) -> Copied:
     copied = Copied()
     outputs: set[tuple[int, str]] = set()
     files: list[tuple[str, os.stat_result]] = []
-    size = 0
+    size = folders = 0
     for path, status in walk(layout, copied.left_out):
         if stat.S_ISDIR(status.st_mode):
+            folders += 1
             if target is not None:
                 (target / path).mkdir()
+            (copied.inputs if matches(path, layout.inputs) else copied.code)[f"{path}/"] = "folder"
         elif matches(path, layout.outputs):
             with contextlib.suppress(
                 OSError
@@ -127,9 +145,9 @@ def _taken(layout: Layout, target: Path | None) -> Copied:
         else:
             files.append((path, status))
             size += status.st_size
-        if size > _MAX_BYTES or len(files) > _MAX_FILES:
+        if size > _MAX_BYTES or len(files) + folders > _MAX_FILES:
             raise SandboxError(
-                f"{layout.root}: more than {_MAX_BYTES:,} bytes or {_MAX_FILES:,} files to copy; "
+                f"{layout.root}: more than {_MAX_BYTES:,} bytes or {_MAX_FILES:,} files and folders to copy; "
                 "keep large data outside of the project's folder"
             )
     for path, status in files:
@@ -151,7 +169,7 @@ def holding_any(folders: Sequence[Path], contents: Iterable[bytes]) -> list[Path
                     status = path.lstat()
                     if not stat.S_ISREG(status.st_mode) or status.st_size not in wanted:
                         continue
-                    if _copy(path, None)[0] in wanted[status.st_size]:
+                    if digest_of(path) in wanted[status.st_size]:
                         found.append(path)
     return found
 
@@ -184,9 +202,16 @@ def _take(
                 into.unlink()
             copied.left_out[path] = "holds the same bytes as an output"
             return
+        executable = bool(status.st_mode & 0o100)
         if into is not None:
-            into.chmod(0o700 if status.st_mode & 0o100 else 0o600)
+            into.chmod(0o700 if executable else 0o600)
+        digest += EXECUTABLE if executable else ""
     (copied.inputs if matches(path, layout.inputs) else copied.code)[path] = digest
+
+
+def digest_of(path: Path) -> str:
+    """The SHA-256 of a file that may be large. Raises OSError for a link, and where it cannot be read."""
+    return _copy(path, None)[0]
 
 
 def _copy(source: Path, target: Path | None) -> tuple[str, int]:
@@ -216,5 +241,5 @@ def _why_not(layout: Layout, entry: os.DirEntry[str], status: os.stat_result) ->
         real, root = os.path.realpath(entry.path), os.path.realpath(layout.root)
         return None if Path(real).is_relative_to(root) else "a link out of the project"
     if stat.S_ISDIR(mode):
-        return "a virtual environment" if Path(entry.path, _ENVIRONMENT_MARK).is_file() else None
+        return "a virtual environment" if is_environment(Path(entry.path)) else None
     return None if stat.S_ISREG(mode) else describe_kind(mode)

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 
 from autoscirub.checks.artifacts.paths import shown
 from autoscirub.checks.rerun.comparing import Comparison, Status, Unclear
-from autoscirub.models import Answer, DecidedBy, Decision, Evidence, now
+from autoscirub.models import PLAIN_PROCESS, Answer, DecidedBy, Decision, Evidence, now
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from autoscirub.checks.rerun.copying import Copied
     from autoscirub.models import RunConfig
     from autoscirub.sandbox import Isolated
 
-__all__ = ["RERUN_WORDS", "Tally", "decide", "some", "undecided"]
+__all__ = ["LAST_OUTPUT", "RERUN_WORDS", "Tally", "decide", "some", "undecided"]
 
 RERUN_WORDS: dict[Answer, str] = {
     Answer.HOLDS: "reproduced",
@@ -29,6 +31,9 @@ _KEPT = 2_000
 _EVIDENCE = 100
 _SAID_LINES = 15
 _NAMES = 20
+_FEW = 5
+LAST_OUTPUT = "last output"
+"""The key of the evidence that shows what a failed command said. It is shown and never kept: secrets are in it."""
 
 
 class Tally:
@@ -39,12 +44,23 @@ class Tally:
         self.other: list[Comparison] = []
         self.counts: dict[Status, int] = dict.fromkeys(Status, 0)
         self.unclear: list[Unclear] = []
+        self.ignored: list[str] = []
+        self.compared: set[str] = set()
+        """The files of which at least one value was compared."""
+
+    def ignore(self, found: Comparison | Unclear) -> None:
+        """Count what `[run] ignore` leaves out: nobody looked at it, and that is said."""
+        self.counts[Status.IGNORED] += 1
+        if len(self.ignored) < _FEW:
+            self.ignored.append(found.name if isinstance(found, Comparison) else found.path)
 
     def add(self, found: Comparison | Unclear) -> None:
         if isinstance(found, Unclear):
             self.unclear.append(found)
             return
         self.counts[found.status] += 1
+        if found.status is not Status.NEW:
+            self.compared.add(found.path)
         kept = self.agreeing if found.status in (Status.EQUAL, Status.WITHIN_TOLERANCE) else self.other
         if len(kept) < _KEPT:
             kept.append(found)
@@ -53,6 +69,15 @@ class Tally:
     def kept(self) -> list[Comparison]:
         return [*self.other, *self.agreeing]
 
+    @property
+    def left_out(self) -> list[str]:
+        """In words, what was not compared because somebody said so; nothing where all was."""
+        count = self.counts[Status.IGNORED]
+        if not count:
+            return []
+        more = ", …" if count > len(self.ignored) else ""
+        return [f"{count:,} not compared, as [run] ignore says: {some(self.ignored)}{more}"]
+
 
 def decide(
     tally: Tally,
@@ -60,21 +85,28 @@ def decide(
     digest: str,
     ran: Isolated,
     copied: Copied,
-    absent: list[str],
-    unknown: list[str],
+    said: Sequence[str],
+    unseen: Sequence[str],
 ) -> Decision:
+    """The Decision over everything that was compared.
+
+    `said`: what else is open. `unseen`: files that something is decided on and of which nothing was compared.
+    """
     counts = tally.counts
     agreeing = counts[Status.EQUAL] + counts[Status.WITHIN_TOLERANCE]
     notes = [f"{shown(found.path)}: could not be compared: {shown(found.why)}" for found in tally.unclear]
     if counts[Status.MOVED] or counts[Status.MISSING]:
         answer = Answer.DOES_NOT_HOLD
-    elif tally.unclear or not agreeing:
+    elif tally.unclear or unseen or not agreeing:
         answer = Answer.COULD_NOT_BE_TOLD
-        notes += [] if agreeing or tally.unclear else ["nothing was compared: all of it is new or ignored"]
+        notes += [
+            f"{shown(name)}: nothing of it was compared, and it is decided on; see [run] ignore"
+            for name in unseen
+        ]
+        notes += [] if notes or agreeing else ["nothing was compared: all of it is new or ignored"]
     else:
         answer = Answer.HOLDS
-    notes += [f"{shown(name)}: not there before, and not written" for name in absent]
-    notes += [f"{shown(name)}: a declared input, and no file of the copy" for name in unknown]
+    notes += [*tally.left_out, *said]
     if counts[Status.NEW]:
         new = [found.name for found in tally.other if found.status is Status.NEW]
         notes.append(f"{counts[Status.NEW]:,} new, with nothing to compare with: {some(new[:5])}")
@@ -108,9 +140,12 @@ def undecided(why: str, digest: str | None, ran: Isolated | None, copied: Copied
 
 def _evidence(tally: Tally, config: RunConfig, ran: Isolated) -> list[Evidence]:
     counted = ", ".join(
-        f"{count:,} {status.replace('_', ' ')}" for status, count in tally.counts.items() if count
+        f"{count:,} {status.replace('_', ' ')}"
+        for status, count in tally.counts.items()
+        if count and status is not Status.IGNORED
     )
-    note = f"{counted or 'nothing compared'}; rtol {config.rtol:g}, atol {config.atol:g}"
+    how = f"rtol {config.rtol:g}, atol {config.atol:g}"
+    note = "; ".join([counted or "nothing compared", *tally.left_out, how])
     found = [
         Evidence(
             path=shown(one.path),
@@ -148,7 +183,8 @@ def _bounded(value: object) -> object:
 
 
 def _isolation_note(ran: Isolated) -> str:
-    return f"{ran.isolation}; enforced: {', '.join(ran.enforced)}"
+    what = PLAIN_PROCESS.removeprefix("plain ") if ran.isolation == "process" else ran.isolation
+    return f"{what}; enforced: {', '.join(ran.enforced)}"
 
 
 def _always_open(ran: Isolated, copied: Copied) -> list[str]:
@@ -170,5 +206,5 @@ def some(names: list[str]) -> str:
 
 def _said(ran: Isolated) -> list[Evidence]:
     lines = [shown(line) for line in ran.output.splitlines() if line.strip()][-_SAID_LINES:]
-    said = [Evidence(key="last output", note="\n".join(lines))] if lines else []
+    said = [Evidence(key=LAST_OUTPUT, note="\n".join(lines))] if lines else []
     return [Evidence(key="isolation", note=_isolation_note(ran)), *said]

@@ -26,6 +26,7 @@ class Status(StrEnum):
     MOVED = "moved"
     MISSING = "missing"
     NEW = "new"
+    IGNORED = "ignored"
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from autoscirub.checks.rerun.environment import environment_of, fingerprint, settings_of
 from autoscirub.errors import SandboxError
 from autoscirub.store import read_regular, sha256_bytes, sha256_file
 
@@ -24,7 +25,8 @@ __all__ = ["Program", "find_program"]
 _PYTHON = re.compile(r"(python|pypy)(\d+(\.\d+)*)?")
 _ASK_SECONDS = 60
 _ASK = """
-import importlib.metadata, json, platform, sys
+import importlib.metadata, json, platform, site, sys, sysconfig
+paths = sysconfig.get_paths()
 named = {(d.metadata["Name"] or "?", d.version or "?") for d in importlib.metadata.distributions()}
 print(json.dumps({
     "executable": sys.executable,
@@ -32,6 +34,9 @@ print(json.dumps({
     "implementation": platform.python_implementation(),
     "version": sys.version,
     "distributions": sorted("==".join(one) for one in named),
+    "environment": sys.prefix if sys.prefix != sys.base_prefix else None,
+    "sites": sorted({paths["purelib"], paths["platlib"], *site.getsitepackages()}),
+    "libraries": sorted({paths["stdlib"], paths["platstdlib"]}),
 }))
 """
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
@@ -47,7 +52,12 @@ class Program:
     path: str
     """PATH inside: where it and its interpreter lie, then the system's programs."""
     environment: dict[str, Any] = field(default_factory=dict)
-    """What it runs on: interpreter, installed distributions, platform."""
+    """What it runs on: interpreter, installed distributions, their files, platform."""
+
+    @property
+    def too_large(self) -> bool:
+        """Whether what it runs on holds too many files to be told from another."""
+        return self.environment.get("files") is None
 
 
 def find_program(command: Sequence[str], root: Path) -> Program:
@@ -60,7 +70,7 @@ def find_program(command: Sequence[str], root: Path) -> Program:
     """
     found = _find(command[0], root)
     first, folders, front, asked = str(found), [], [found.parent], None
-    if environment := _environment_in(found, root):
+    if environment := environment_of(found, root):
         folders = [environment, *_python_folders(_base_of(environment), root), *_program_folders(found, root)]
     elif found.is_relative_to(root):
         first, front = f"./{found.relative_to(root)}", []
@@ -85,6 +95,7 @@ def find_program(command: Sequence[str], root: Path) -> Program:
         if asked
         else None,
         "environment": _installed(environment) if environment else None,
+        "files": _files(found, root, environment, asked),
         "platform": [
             platform.system(),
             platform.release(),
@@ -139,23 +150,33 @@ def _pyenv_version(root: Path) -> str | None:
     return None
 
 
-def _environment_in(program: Path, root: Path) -> Path | None:
-    """The virtual environment of the project that a program lies in; None when it lies in none."""
-    inside = [folder for folder in program.parents if folder.is_relative_to(root) and folder != root]
-    return next((folder for folder in inside if (folder / "pyvenv.cfg").is_file()), None)
-
-
 def _base_of(environment: Path) -> list[Path]:
     """Where a virtual environment's own Python lies, as its `pyvenv.cfg` says; only where a Python is there."""
-    with contextlib.suppress(SandboxError):
-        data = read_regular(environment / "pyvenv.cfg", limit=100_000, within=environment, error=SandboxError)
-        for line in (data or b"").decode("utf-8", "replace").splitlines():
-            key, _, value = line.partition("=")
-            home = Path(value.strip())
-            named = key.strip() == "home" and home.is_absolute() and home.name in _BINARIES
-            if named and any(_PYTHON.fullmatch(entry.name) for entry in _listed(home)):
-                return [home.parent]
-    return []
+    home = Path(settings_of(environment).get("home", ""))
+    named = home.is_absolute() and home.name in _BINARIES
+    return [home.parent] if named and any(_PYTHON.fullmatch(entry.name) for entry in _listed(home)) else []
+
+
+def _files(found: Path, root: Path, environment: Path | None, asked: dict[str, Any] | None) -> str | None:
+    """What stands in for all files of the environment that a program is started from; None for too many.
+
+    An environment of its own is told whole, wherever a program may read in it. Of an interpreter that belongs to no
+    environment it is its modules and what is installed for it: the folder that it lies in may be the system's.
+    """
+    whole = [environment] if environment else []
+    libraries: list[Path] = []
+    if environment:
+        for base in _base_of(environment):
+            modules = sorted(base.glob("lib/python*"))
+            shared = settings_of(environment).get("include-system-site-packages", "").lower() == "true"
+            whole += modules if shared else []
+            libraries += modules
+    elif not found.is_relative_to(root) and (outside := environment_of(found)):
+        whole.append(outside)
+    if asked:
+        whole += [Path(name) for name in (asked["environment"], *asked["sites"]) if name]
+        libraries += [Path(name) for name in asked["libraries"]]
+    return fingerprint([*filter(Path.is_dir, whole)], [*filter(Path.is_dir, libraries)], without=root)
 
 
 def _installed(environment: Path) -> list[str]:

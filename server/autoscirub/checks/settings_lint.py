@@ -1,0 +1,43 @@
+"""Settings that a freeze would lock and that ask for little: warned of, because nobody can tighten them afterwards."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from autoscirub.checks.artifacts.paths import shown
+
+if TYPE_CHECKING:
+    from autoscirub.models import ProjectConfig
+
+__all__ = ["lint_settings"]
+
+_WIDE = 0.1
+_SHORT = 3
+
+
+def lint_settings(config: ProjectConfig) -> list[str]:
+    """What to warn of in the settings that decide, each beginning with its key."""
+    found: list[str] = []
+    if config.run is not None and config.run.rtol > _WIDE:
+        found.append(
+            f"run.rtol = {config.run.rtol:g}: a rerun takes two numbers that differ by {config.run.rtol:.0%} for the "
+            "same"
+        )
+    for pattern in config.run.ignore if config.run is not None else ():
+        if _nearly_everything(pattern):
+            found.append(
+                f"run.ignore {shown(pattern)!r}: leaves everything, or nearly so, out of what a rerun compares"
+            )
+    found += [
+        f"numbers.exempt {shown(text)!r}: is so short that it stands in most lines, and no number there is looked for"
+        for text in config.numbers.exempt
+        if len(text.strip()) < _SHORT
+    ]
+    return found
+
+
+def _nearly_everything(pattern: str) -> bool:
+    """Whether a pattern has a star, and at most one letter beside its stars, dots and brackets."""
+    letters = re.sub(r"\[[^\]]*\]|[*?./:\s]", "", pattern)
+    return "*" in pattern and len(letters) <= 1
