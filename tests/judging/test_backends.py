@@ -261,7 +261,7 @@ def test_a_module_under_judgement_is_not_taken_for_python_s_own(
 
 @pytest.mark.parametrize("words", [[""], ["a\0b"], ["a", "\0"]])
 def test_words_that_are_no_command_are_refused(tmp_path: Path, words: list[str]) -> None:
-    with pytest.raises(ConfigError, match="an empty program, or a NUL"):
+    with pytest.raises((ConfigError, ValueError), match="empty|NUL"):
         command(tmp_path, *words)
 
 
@@ -393,7 +393,8 @@ class _Model(BaseHTTPRequestHandler):
 def test_the_program_of_the_page_asks_a_model_and_passes_on_what_it_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, question: Callable[..., JudgeRequest]
 ) -> None:
-    page = (Path(__file__).resolve().parents[2] / "docs" / "judging.md").read_text("utf-8")
+    whole = (Path(__file__).resolve().parents[2] / "docs" / "judging.md").read_text("utf-8")
+    page = whole.split("\n## Plugging in a judge\n")[1].split("\n## ")[0]
     [program] = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
     (tmp_path / "tools").mkdir()
     (tmp_path / "tools" / "judge.py").write_text(program, "utf-8")

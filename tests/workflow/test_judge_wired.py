@@ -96,16 +96,16 @@ checks = [{ id = "t", kind = "artifact", path = "out/table.csv" }]
 def oracle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """An installed package with a judge that says what a test tells it to."""
     folder = tmp_path / "packages"
-    info = folder / "oracle_judge-1.0.dist-info"
+    info = folder / "wired_oracle-1.0.dist-info"
     info.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: oracle-judge\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[autoscirub.judges]\noracle = oracle_judge:open_oracle\n")
-    (folder / "oracle_judge.py").write_text(ORACLE)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: wired-oracle\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[autoscirub.judges]\noracle = wired_oracle:open_oracle\n")
+    (folder / "wired_oracle.py").write_text(ORACLE)
     monkeypatch.syspath_prepend(str(folder))
-    monkeypatch.delitem(__import__("sys").modules, "oracle_judge", raising=False)
+    monkeypatch.delitem(__import__("sys").modules, "wired_oracle", raising=False)
     import importlib
 
-    return importlib.import_module("oracle_judge")
+    return importlib.import_module("wired_oracle")
 
 
 @pytest.fixture
