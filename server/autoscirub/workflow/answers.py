@@ -12,14 +12,12 @@ if TYPE_CHECKING:
 
     from autoscirub.models import Ask, KeptVerdict, Member
 
-__all__ = ["ELSEWHERE", "failed_reading", "reading_of", "settled_members"]
+__all__ = ["ANSWERS", "ELSEWHERE", "failed_reading", "reading_of", "said_of", "settled_members"]
 
 ELSEWHERE = "judged elsewhere, not on this machine: as good as the record that it comes from"
-_WORDS = {
-    True: (Answer.HOLDS, "satisfied"),
-    False: (Answer.DOES_NOT_HOLD, "not satisfied"),
-    None: (Answer.COULD_NOT_BE_TOLD, "cannot tell"),
-}
+ANSWERS = {True: Answer.HOLDS, False: Answer.DOES_NOT_HOLD, None: Answer.COULD_NOT_BE_TOLD}
+"""A judge's flag -> the answer that it is."""
+_WORDS = {True: "satisfied", False: "not satisfied", None: "cannot tell"}
 _REASONS = 600
 
 
@@ -27,7 +25,7 @@ def reading_of(
     kept: KeptVerdict, question: str, *, earlier: Sequence[Ask], asked: int, elsewhere: bool
 ) -> Reading:
     """What a kept verdict on a criterion comes to. `earlier`: every ask on it before; `asked`: how many there were."""
-    answer, word = _WORDS[kept.answer]
+    answer, word = ANSWERS[kept.answer], _WORDS[kept.answer]
     agreeing = settled_members(kept)
     verdicts = [member.verdict for member in agreeing if isinstance(member.verdict, CriterionVerdict)]
     shown = {file.path: file.sha256 for file in kept.workspace.files}

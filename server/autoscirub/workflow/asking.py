@@ -23,7 +23,7 @@ from autoscirub.judging import (
     repair_request,
     search_addressing,
 )
-from autoscirub.models import Ask, JudgeRequest, KeptVerdict, now, strict_json
+from autoscirub.models import Ask, KeptVerdict, now, strict_json
 from autoscirub.store import decode
 from autoscirub.workflow.guarding import project_files
 
@@ -190,7 +190,7 @@ class Asking:
         try:
             members = await ask_panel(
                 backend,
-                self._request(question, workspace),
+                question.request(config, str(workspace.root)),
                 repeats=config.repeats,
                 agree=config.agree,
                 read=lambda reply: _read(reply, question, workspace),
@@ -222,24 +222,6 @@ class Asking:
                 "and check again"
             )
         return workspace
-
-    def _request(self, question: Question, workspace: Workspace) -> JudgeRequest:
-        config, prompt = self.questions.config, question.prompt
-        return JudgeRequest(
-            kind=question.kind,
-            subject=question.subject,
-            system=prompt.system,
-            prompt=prompt.text,
-            answer_schema=prompt.answer_schema,
-            workspace=str(workspace.root),
-            files=workspace.manifest.files,
-            model=config.model,
-            seconds=config.seconds,
-            turns=config.turns,
-            money=config.money,
-            prompt_digest=prompt.digest,
-            workspace_digest=workspace.manifest.digest,
-        )
 
     def _enter(
         self, question: Question, members: Sequence[Member], answer: bool | None, error: str | None

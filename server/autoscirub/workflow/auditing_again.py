@@ -32,6 +32,7 @@ from autoscirub.models import (
     Verification,
 )
 from autoscirub.store import path_problem, sha256_bytes
+from autoscirub.workflow.answers import ANSWERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -249,12 +250,9 @@ def _verdict_fault(record: Record, step: Step, decision: Decision) -> str | None
             return "rests on a judge's verdict on something else"
         if panel_answer(kept.members, kept.agree) is not kept.answer:
             return f"rests on a verdict that says {kept.answer}, and its members do not come to that"
-        if _ANSWERS[kept.answer] is not part.answer:
+        if ANSWERS[kept.answer] is not part.answer:
             return f"is recorded as {part.answer.value}, and the judge's verdict says {kept.answer}"
     return None
-
-
-_ANSWERS = {True: Answer.HOLDS, False: Answer.DOES_NOT_HOLD, None: Answer.COULD_NOT_BE_TOLD}
 
 
 def _rerun_parts(criterion: Criterion, decision: Decision) -> list[Decision]:

@@ -15,9 +15,9 @@ from autoscirub.checks import (
 )
 from autoscirub.errors import AutoscirubError, CheckError, ConfigError
 from autoscirub.judging import HYPOTHESIS
-from autoscirub.models import Answer, Asks, Cost, DecidedBy, Decision, Evidence, JudgeRequest, now
+from autoscirub.models import Asks, Cost, DecidedBy, Decision, Evidence, now
 from autoscirub.store import open_project
-from autoscirub.workflow.answers import failed_reading, reading_of, said_of
+from autoscirub.workflow.answers import ANSWERS, failed_reading, reading_of, said_of
 from autoscirub.workflow.asking import NOT_ASKED, Asking, Told
 from autoscirub.workflow.locking import require_rubric, require_settings, with_judge
 from autoscirub.workflow.questions import Questions
@@ -157,22 +157,7 @@ def _price(questions: Questions, question: Question) -> float | None:
     config = questions.config
     if questions.backend is None:
         return None
-    request = JudgeRequest(
-        kind=question.kind,
-        subject=question.subject,
-        system=question.prompt.system,
-        prompt=question.prompt.text,
-        answer_schema=question.prompt.answer_schema,
-        workspace="",
-        files=question.manifest.files,
-        model=config.model,
-        seconds=config.seconds,
-        turns=config.turns,
-        money=config.money,
-        prompt_digest=question.prompt.digest,
-        workspace_digest=question.manifest.digest,
-    )
-    price = questions.backend.price(request)
+    price = questions.backend.price(question.request(config, ""))
     return None if price is None else price * config.repeats
 
 
@@ -199,14 +184,13 @@ def _asked(question: Question) -> str:
 
 
 def _on_hypothesis(kept: KeptVerdict, asked: int) -> Decision:
-    answers = {True: Answer.HOLDS, False: Answer.DOES_NOT_HOLD, None: Answer.COULD_NOT_BE_TOLD}
     words = {True: "supported", False: "not supported", None: "cannot tell"}
     problems = [problem for member in kept.members for problem in member.problems]
     reasons = [member.verdict.reasoning for member in kept.members if member.verdict is not None]
     return Decision(
         subject=HYPOTHESIS,
         question="Does the evidence support the hypothesis?",
-        answer=answers[kept.answer],
+        answer=ANSWERS[kept.answer],
         word=words[kept.answer],
         decided_by=DecidedBy.JUDGE,
         evidence=[

@@ -18,12 +18,12 @@ from autoscirub.judging import (
     measure_workspace,
     open_backend,
 )
-from autoscirub.models import strict_json
+from autoscirub.models import JudgeRequest, strict_json
 from autoscirub.store import is_trusted, read_regular, sha256_bytes, trust_view
 
 if TYPE_CHECKING:
     from autoscirub.judging import Backend, Prompt
-    from autoscirub.models import Criterion, Prereg, WorkspaceManifest
+    from autoscirub.models import Criterion, JudgeConfig, Prereg, WorkspaceManifest
     from autoscirub.store import Project
 
 __all__ = ["Question", "Questions"]
@@ -50,6 +50,24 @@ class Question:
     def kind(self) -> Literal["hypothesis", "criterion"]:
         """What it is about."""
         return "hypothesis" if self.criterion is None else "criterion"
+
+    def request(self, config: JudgeConfig, workspace: str) -> JudgeRequest:
+        """What the judge is sent, with the copy that it may see at `workspace`."""
+        return JudgeRequest(
+            kind=self.kind,
+            subject=self.subject,
+            system=self.prompt.system,
+            prompt=self.prompt.text,
+            answer_schema=self.prompt.answer_schema,
+            workspace=workspace,
+            files=self.manifest.files,
+            model=config.model,
+            seconds=config.seconds,
+            turns=config.turns,
+            money=config.money,
+            prompt_digest=self.prompt.digest,
+            workspace_digest=self.manifest.digest,
+        )
 
     def shown(self) -> dict[str, str]:
         """What the answer rests on, each thing with its digest: the parts of the key, and the files that are shown."""
