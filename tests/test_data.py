@@ -81,7 +81,10 @@ def uncommented(text: str) -> str:
 def keys_of(model: type[BaseModel], table: dict[str, Any]) -> set[str]:
     missing = set(model.model_fields) - set(table)
     for name, value in table.items():
-        if isinstance(value, dict) and name not in {"bindings", "profiles"}:  # their keys are the people's own
+        if isinstance(value, dict) and name not in {
+            "bindings",
+            "profiles",
+        }:  # their keys are the people's own
             from autoscirub.models import config
 
             inner = getattr(config, f"{name.capitalize()}Config")

@@ -104,9 +104,9 @@ def _run(jobs: list[_Job], ground: Ground, told: Callable[[int, int], None]) -> 
         threads.append(threading.Thread(target=work, daemon=True))
         threads[-1].start()
 
-    for _ in range(_AT_ONCE):
-        hire()
     try:
+        for _ in range(_AT_ONCE):
+            hire()
         while open_ := sum(job.decision is None for job in jobs):
             told(len(jobs) - open_, len(jobs))
             with contextlib.suppress(queue.Empty):

@@ -165,7 +165,7 @@ def own_ground() -> Iterator[Ground]:
             "OLDPWD": str(ground.study),
             "PWD": str(ground.study),
             "GIT_SELFTEST": ground.canaries["git's variables"],
-            "AUTOSCIRUB_SELFTEST": ground.canaries["our variables"],
+            "AUTOSCIRUB_PLAN": ground.canaries["our variables"],
             "SELFTEST_CANARY": ground.canaries["the environment"],
         }
         tempfile.tempdir = str(root / "tmp")

@@ -32,9 +32,12 @@ ADDS = """
 import os, sys
 from pathlib import Path
 from autoscirub.store import StateStore
+folder, parent = Path(sys.argv[1]), int(sys.argv[4])
+folder.with_name(f"{folder.name}-{sys.argv[3]}").touch()
+while os.getppid() == parent and len([*folder.parent.glob(f"{folder.name}-*")]) < 2: pass  # both at once
 for number in range(int(sys.argv[2])):
-    if os.getppid() != int(sys.argv[4]): break
-    StateStore(Path(sys.argv[1])).append_line("lines.jsonl", {"by": sys.argv[3], "number": number})
+    if os.getppid() != parent: break
+    StateStore(folder).append_line("lines.jsonl", {"by": sys.argv[3], "number": number})
 """
 REWRITES = """
 import os, sys
