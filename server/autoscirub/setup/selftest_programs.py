@@ -1,0 +1,194 @@
+"""Self-test: judge programs that hang, crash, flood, lie and fork are errors of their own and leave nothing running."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from autoscirub.errors import JudgeError
+from autoscirub.judging import ReadReply, ask_panel, ask_within, open_backend
+from autoscirub.models import CriterionVerdict, JudgeConfig, JudgeReply, JudgeRequest
+from autoscirub.setup.selftest_ground import Came, Check, listed, processes_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from autoscirub.models import Member
+    from autoscirub.setup.selftest_ground import Ground
+
+__all__ = ["CHECKS", "PROGRAMS", "Program"]
+
+LIMIT = 1.0
+BOUND = 5 * (LIMIT + 1)
+"""Five times what is promised: the limit, and the second in which a program may end by itself."""
+
+_ANSWER = 'print(\'{"criterion_id": "c1", "reasoning": "because", "satisfied": true}\', flush=True)\n'
+_DEAF = "import signal\nfor number in (1, 2, 15): signal.signal(number, signal.SIG_IGN)\n"
+_DAEMON = """
+import os, signal, sys
+note = sys.argv[1] + "/daemon"
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        for number in (1, 2, 15): signal.signal(number, signal.SIG_IGN)
+        with open(note + ".new", "w") as file: file.write(str(os.getpid()))
+        os.rename(note + ".new", note)
+        while True: signal.pause()
+    os._exit(0)
+os.wait()
+while not os.path.exists(note): pass
+"""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A judge program, and what must become of it."""
+
+    script: str
+    says: str
+    """What the error must say; empty: it must be believed."""
+    seconds: float = 8.0
+    forks: bool = False
+    """Whether it leaves processes, so that it cannot be told where those cannot be looked at."""
+
+
+PROGRAMS: dict[str, Program] = {
+    "an honest program": Program(f"import sys; sys.stdin.read()\n{_ANSWER}", ""),
+    "one that hangs": Program("import signal; signal.pause()", "no answer within 1 s", LIMIT),
+    "one that hangs and hears no signal": Program(
+        f"{_DEAF}while True: signal.pause()", "no answer within 1 s", LIMIT
+    ),
+    "one that answers and hangs": Program(
+        f"{_ANSWER}import os, signal; os.close(1); os.close(2); signal.pause()", "no answer within 1 s", LIMIT
+    ),
+    "one that crashes": Program("import os; os.abort()", "crashed: ended by SIGABRT"),
+    "one that answers and fails": Program(f"{_ANSWER}raise SystemExit(3)", "ended with exit status 3"),
+    "one that says nothing": Program("", "printed nothing"),
+    "one that prints what is no text": Program("import os; os.write(1, b'\\xff\\xfe')", "not UTF-8"),
+    "one that floods its output": Program(
+        "import os\nwhile True: os.write(1, b'satisfied' * 8000)", "printed more than 1,000,000 bytes"
+    ),
+    "one that floods its standard error": Program(
+        "import os\nwhile True: os.write(2, b'x' * 8000)", "no answer within 1 s", LIMIT
+    ),
+    "one that answers for another criterion": Program(
+        'print(\'{"criterion_id": "c2", "satisfied": true}\')', "no verdict on c1"
+    ),
+    "one that leaves a daemon and answers": Program(f"{_DAEMON}{_ANSWER}", "", forks=True),
+    "one that leaves a daemon and hangs": Program(
+        f"{_DAEMON}signal.pause()", "no answer within 2 s", 2 * LIMIT, forks=True
+    ),
+    "one that forks": Program(
+        "import os, signal\n"
+        "for _ in range(30):\n    if os.fork() == 0: os.setpgid(0, 0); signal.pause()\n"
+        "signal.pause()",
+        "no answer within 2 s",
+        2 * LIMIT,
+        forks=True,
+    ),
+    "one that kills what started it": Program(
+        "import os, signal; os.kill(os.getppid(), 9); signal.pause()", "SIGKILL", forks=True
+    ),
+}
+
+
+def _read(reply: JudgeReply) -> ReadReply:
+    found = reply.structured
+    if not isinstance(found, dict) or found.get("criterion_id") != "c1":
+        return ReadReply(faults="no verdict on c1")
+    return ReadReply(CriterionVerdict.model_validate(found))
+
+
+async def _asked(config: JudgeConfig, request: JudgeRequest, folder: Path) -> Member | JudgeError:
+    """A panel of one on it; the error where asking alone gives one already."""
+    import anyio
+
+    backend = open_backend(config, folder, trusted=True)
+    assert backend is not None  # noqa: S101 - "command" is built in
+    try:
+        reply = await ask_within(backend, request)
+    except JudgeError as error:
+        return error
+    if _read(reply).verdict is not None:
+        return _member(reply)
+    [member] = await ask_panel(
+        backend, request, repeats=1, agree=1, read=_read, gate=anyio.CapacityLimiter(1)
+    )
+    return member
+
+
+def _member(reply: JudgeReply) -> Member:
+    from autoscirub.models import Member
+
+    verdict = _read(reply).verdict
+    return Member(member=1, verdict=verdict, answer=getattr(verdict, "satisfied", None))
+
+
+def _ran(program: Program, ground: Ground) -> Came:
+    import anyio
+
+    folder = ground.place("program")
+    workspace = folder / "workspace"
+    workspace.mkdir()
+    (folder / "judge.py").write_text(program.script, encoding="utf-8")
+    config = JudgeConfig(backend="command", command=[sys.executable, str(folder / "judge.py"), str(folder)])
+    request = JudgeRequest(
+        kind="criterion",
+        subject="c1",
+        system="a judge",
+        prompt="is it so?",
+        answer_schema={},
+        workspace=str(workspace),
+        seconds=program.seconds,
+        turns=10,
+        prompt_digest="a" * 64,
+        workspace_digest="b" * 64,
+    )
+    begun = time.monotonic()
+    came = anyio.run(_asked, config, request, folder)
+    took = time.monotonic() - begun
+    through = _wrong(program, came)
+    if took > max(BOUND, 5 * (program.seconds + 1)):
+        through.append(f"it took {took:.0f} s with a limit of {program.seconds:g} s")
+    left = _left(folder)
+    if left:
+        through.append(f"{len(left)} of its processes are left: {', '.join(map(str, left[:5]))}")
+    cannot = None
+    if left is None and program.forks:
+        cannot = "whether a process of it is left cannot be looked at here (no /proc)"
+    after = "" if left is None else f", {len(left) or 'no'} process left"
+    return Came(f"limit {program.seconds:g} s; over after {took:.1f} s{after}", listed(through), cannot)
+
+
+def _wrong(program: Program, came: Member | JudgeError) -> list[str]:
+    error = str(came) if isinstance(came, JudgeError) else came.error
+    if not program.says:
+        return [] if error is None else [f"an answer was refused: {error[:200]}"]
+    if error is None:
+        return ["it was believed"]
+    return [] if program.says in error else [f"its error says something else: {error[:200]}"]
+
+
+def _left(folder: Path) -> list[int] | None:
+    left = processes_of(str(folder))
+    if left is not None and (folder / "daemon").is_file():
+        pid = int((folder / "daemon").read_text())
+        with_it = os.path.exists(f"/proc/{pid}") and pid not in left  # noqa: PTH110 - a number, no path of ours
+        return [*left, pid] if with_it else left
+    return left
+
+
+CHECKS = [
+    Check(
+        what,
+        "Is it an error of its own, in time, with no process left?"
+        if program.says
+        else "Is its answer taken?",
+        partial(_ran, program),
+    )
+    for what, program in PROGRAMS.items()
+]
