@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from autoscirub.checks.artifacts.paths import shown
-from autoscirub.checks.numbers.exempt import MARKS
+from autoscirub.checks.numbers.exempt import MARKS, PLACES
 from autoscirub.checks.numbers.match import CROWD, Hints, Match, agrees, match
 from autoscirub.checks.numbers.predicted import speaks_of_a_prediction
 from autoscirub.checks.numbers.sources import Source, SourceIndex
@@ -60,7 +60,9 @@ def _one(number: Spotted, known: _Known) -> ReportNumber:
     if not number.readings:
         return _answer(number, NumberClass.WITHOUT_SOURCE, reason="cannot be read as one number")
     found = match(number, known.results)
-    if found.count and not (number.soft in _FORMS and found.distinct > 1):
+    if found.count and not (
+        number.soft in _FORMS and (found.distinct > 1 or not _as_it_stands(number, found))
+    ):
         return _found(number, found)
     stated = match(number, known.stated)
     if stated.count and speaks_of_a_prediction(known.text, number):
@@ -76,6 +78,12 @@ def _one(number: Spotted, known: _Known) -> ReportNumber:
     else:
         reason = "no source; the nearest by its words" if nearest else "no source"
     return _answer(number, NumberClass.WITHOUT_SOURCE, [nearest] if nearest else [], reason)
+
+
+def _as_it_stands(number: Spotted, found: Match) -> bool:
+    """Whether what counts places, as in Figure 4, is a result to the digit: 4 figures are no rounding of 4.19."""
+    values = [value for reading in number.readings for value, _ in reading.alternatives()]
+    return number.soft not in PLACES or found.sources[0].exact in values
 
 
 def _answer(

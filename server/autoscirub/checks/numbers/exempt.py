@@ -17,11 +17,12 @@ from autoscirub.checks.numbers.words import NUMBER_WORD
 if TYPE_CHECKING:
     from autoscirub.checks.numbers.units import Claim
 
-__all__ = ["FIRM", "LABEL", "LIKE_CODE", "MARKS", "exempt_regions", "is_year", "part_of_a_name"]
+__all__ = ["FIRM", "LABEL", "LIKE_CODE", "MARKS", "PLACES", "exempt_regions", "is_year", "part_of_a_name"]
 
 LABEL = "in a name that the results hold"
-MARKS = frozenset({"heading number", "list marker", "reference", "citation", "code span", "front matter", "preamble",
-                   "list of references", LABEL, NUMBER_WORD})  # fmt: skip
+PLACES = frozenset({"heading number", "list marker", "reference", "citation", "list of references"})
+"""Reasons of what counts the places of a text."""
+MARKS = PLACES | frozenset({"code span", "front matter", "preamble", LABEL, NUMBER_WORD})
 """Reasons of form alone: found among the results by chance, such a number grounds nothing."""
 FIRM = frozenset({"URL", "DOI", "time", "year", "confidence level", "critical value", "ordinal", "code", "link",
                   "footnote mark", "comment"})  # fmt: skip

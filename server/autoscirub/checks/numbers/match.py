@@ -157,10 +157,10 @@ class Hints:
 
         The number's own unit counts as a word, so that TWh points at available_wind_twh.
         """
+        if self._given >= _HINTS:
+            return None
         words = words_of(number.context)
         if words not in self._known:
-            if self._given >= _HINTS:
-                return None
             self._given += 1
             self._known[words] = self._look(words)
         return self._known[words]

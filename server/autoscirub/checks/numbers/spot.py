@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
-from autoscirub.checks.numbers.exempt import (
-    FIRM,
-    LIKE_CODE,
-    MARKS,
-    exempt_regions,
-    is_year,
-    part_of_a_name,
-)
+from autoscirub.checks.numbers.exempt import exempt_regions, is_year, part_of_a_name
 from autoscirub.checks.numbers.latex import from_latex
 from autoscirub.checks.numbers.markdown import from_markdown
 from autoscirub.checks.numbers.markup import from_html
 from autoscirub.checks.numbers.notebook import from_notebook
 from autoscirub.checks.numbers.prose import Prose
-from autoscirub.checks.numbers.readings import Reading, digits_as_ascii, read_number
+from autoscirub.checks.numbers.readings import digits_as_ascii, read_number
+from autoscirub.checks.numbers.spotted import Lines, Spotted, Sweep
 from autoscirub.checks.numbers.units import SCALES, UNIT, claim_of
 from autoscirub.checks.numbers.words import NUMBER_WORD, written_numbers
 from autoscirub.errors import CheckError
@@ -29,8 +23,6 @@ from autoscirub.errors import CheckError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from autoscirub.checks.numbers.prose import Hidden, Region
-    from autoscirub.checks.numbers.units import Claim
 
 __all__ = ["MAX_NUMBERS", "Format", "Spots", "Spotted", "find_numbers", "read_prose", "spot"]
 
@@ -50,57 +42,6 @@ _NAMED = re.compile(
     r"(?P<name>[A-Za-zα-ωΑ-Ω][\w-]{0,40})(?:\([^()\n]{0,20}\))?[\s\u00a0\u2009]*(?P<sign><=|>=|[<>≤≥])\s*$"
 )
 _SIGNS = ("<", ">", "≤", "≥", "=")
-_CONTEXT = 160
-_LONGEST = 80
-"""Characters of a number that are listed."""
-
-
-@dataclass
-class Spotted:
-    """One number as it stands in the report."""
-
-    line: int
-    """In the file; in a notebook, in its cell."""
-    text: str
-    start: int
-    end: int
-    readings: tuple[Reading, ...] = ()
-    exempt: str | None = None
-    """Why it is no claim: it is not looked up."""
-    soft: str | None = None
-    """Why it may be no claim: it is looked up, and exempt when nothing is like it."""
-    claim: Claim = ""
-    """Whether a unit, a percent sign or a currency makes it one, in whatever place it stands."""
-    bound_to: str | None = None
-    compared: str | None = None
-    """`<`, `<=`, `>` or `>=` when it is a bound, as in p < 0.001."""
-    name: str | None = None
-    """What is compared."""
-    parts: tuple[Spotted, ...] = ()
-    """The numbers that it may be instead, when the separator is in doubt: 1 234, or 1,2."""
-    cell: int | None = None
-    context: str = field(default="", repr=False)
-
-    @property
-    def place(self) -> str:
-        """The line, or the cell and its line."""
-        return str(self.line) if self.cell is None else f"cell {self.cell} line {self.line}"
-
-    @property
-    def mark(self) -> bool:
-        """Whether by its form it may be no claim: finding it by chance grounds nothing."""
-        return self.soft in MARKS
-
-    def excuse(self, reason: str | None, *, hard: bool) -> None:
-        """Make it exempt for a reason, unless what stands beside it says that it is a claim."""
-        if reason is None or self.exempt is not None:
-            return
-        if reason not in FIRM and self.claim and (reason not in LIKE_CODE or self.claim == "apart"):
-            return
-        if hard and reason not in MARKS:
-            self.exempt = reason
-        else:
-            self.soft = self.soft or reason
 
 
 @dataclass(frozen=True)
@@ -142,7 +83,7 @@ def spot(prose: Prose) -> Spots:
     """Every number of a text, in time that grows with its length. Raises CheckError for more than MAX_NUMBERS."""
     text = digits_as_ascii(prose.text)
     comma = _decimal_comma(text)
-    lines = _Lines(text, prose.cells)
+    lines = Lines(text, prose.cells)
     digits = [_one(text, match, comma, lines) for match in islice(_NUMBER.finditer(text), MAX_NUMBERS + 1)]
     _share_units(text, digits)
     words = list(islice(_written(text, lines), MAX_NUMBERS + 1))
@@ -159,7 +100,7 @@ def spot(prose: Prose) -> Spots:
     return Spots(text, found, loose, elsewhere)
 
 
-def _written(text: str, lines: _Lines) -> Iterator[Spotted]:
+def _written(text: str, lines: Lines) -> Iterator[Spotted]:
     for written in written_numbers(text):
         word = lines.spotted(written.start, written.end)
         word.readings, word.claim = (written.reading,), "apart" if written.claim else ""
@@ -172,54 +113,10 @@ def _excuse(numbers: list[Spotted], text: str, prose: Prose) -> None:
     hard, soft = exempt_regions(text, citations=prose.citations)
     hard = sorted([*hard, *(r for r in prose.regions if not r.soft)], key=lambda region: region.start)
     soft = sorted([*soft, *(r for r in prose.regions if r.soft)], key=lambda region: region.start)
-    in_hard, in_soft = _Sweep(hard), _Sweep(soft)
+    in_hard, in_soft = Sweep(hard), Sweep(soft)
     for number in numbers:
         number.excuse(in_hard.reason(number.start), hard=True)
         number.excuse(in_soft.reason(number.start), hard=False)
-
-
-class _Sweep:
-    """Which region holds an offset, asked in rising order."""
-
-    def __init__(self, regions: list[Region]) -> None:
-        self._regions = regions
-        self._next = 0
-        self._end = -1
-        self._reason = ""
-
-    def reason(self, offset: int) -> str | None:
-        while self._next < len(self._regions) and self._regions[self._next].start <= offset:
-            region = self._regions[self._next]
-            if region.end > self._end:
-                self._end, self._reason = region.end, region.reason
-            self._next += 1
-        return self._reason if offset < self._end else None
-
-
-class _Lines:
-    def __init__(self, text: str, cells: list[tuple[int, int]]) -> None:
-        self._text = text
-        self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
-        self._cells = cells
-
-    def spotted(self, start: int, end: int) -> Spotted:
-        line = bisect_right(self._starts, start)
-        at, cell = self._starts[line - 1], None
-        stop = self._starts[line] - 1 if line < len(self._starts) else len(self._text)
-        if self._cells:
-            offset, cell = self._cells[bisect_right(self._cells, (start, 1 << 60)) - 1]
-            line -= bisect_right(self._starts, offset) - 1
-        context = self._text[max(at, start - _CONTEXT) : min(stop, end + _CONTEXT)]
-        return Spotted(line, self._text[start:end][:80], start, end, cell=cell, context=context)
-
-    def hidden(self, piece: Hidden) -> Spotted:
-        """What no reader sees, as one entry: from its first digit to its last."""
-        number = self.spotted(piece.start, piece.start)
-        shown = digits_as_ascii(piece.text)
-        if (digits := re.search(r"[0-9](?:.*[0-9])?", " ".join(shown.split()))) is not None:
-            number.text = digits[0] if len(digits[0]) <= _LONGEST else f"{digits[0][: _LONGEST - 1]}…"
-        number.exempt = piece.reason
-        return number
 
 
 def _decimal_comma(text: str) -> bool | None:
@@ -237,7 +134,7 @@ def _decimal_comma(text: str) -> bool | None:
     )
 
 
-def _one(text: str, match: re.Match[str], comma: bool | None, lines: _Lines) -> Spotted:
+def _one(text: str, match: re.Match[str], comma: bool | None, lines: Lines) -> Spotted:
     core, sign = match["core"], match["sign"]
     start, end = match.start("core"), match.end()
     if sign:
@@ -282,7 +179,7 @@ def _one(text: str, match: re.Match[str], comma: bool | None, lines: _Lines) -> 
     return spotted
 
 
-def _parts(match: re.Match[str], comma: bool | None, lines: _Lines) -> Iterator[Spotted]:
+def _parts(match: re.Match[str], comma: bool | None, lines: Lines) -> Iterator[Spotted]:
     pieces = list(re.finditer(r"[^ ,]+", match["core"]))
     if len(pieces) > 20:
         return
@@ -323,7 +220,7 @@ def _share_units(text: str, numbers: list[Spotted]) -> None:
 
 
 def _bind(
-    text: str, numbers: list[Spotted], markers: list[tuple[int, str]], lines: _Lines
+    text: str, numbers: list[Spotted], markers: list[tuple[int, str]], lines: Lines
 ) -> list[tuple[int, str]]:
     """Give each marker's key to the number before it on its line; returns the markers that have none."""
     ends = [number.end for number in numbers]
