@@ -127,7 +127,7 @@ def test_a_report_among_many_sources_is_looked_up_within_its_bound(unit: str, ke
 
 def test_a_report_of_more_numbers_than_its_bound_could_not_be_told(tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text('{"x": 4.19}', encoding="utf-8")
-    (tmp_path / "report.md").write_text("4.19 " * 50_001, encoding="utf-8")
+    (tmp_path / "report.md").write_text("4.19 " * 100_001, encoding="utf-8")
     decision = check_numbers(tmp_path, strict=True).decision
     assert decision.answer is Answer.COULD_NOT_BE_TOLD
     assert decision.open == ["more than 100,000 numbers: give the tables as files of their own"]
