@@ -22,10 +22,26 @@ SERVER = Path(autoscirub.__file__).resolve().parents[1]
 CHILD = """
 import resource, sys
 from autoscirub.checks.numbers import find_numbers
+from autoscirub.errors import CheckError
 resource.setrlimit(resource.RLIMIT_AS, (2_500_000_000,) * 2)
 resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
 unit, kind = sys.argv[1].encode().decode("unicode_escape"), sys.argv[2]
-print(len(find_numbers(unit * (1_000_000 // len(unit)), kind)))
+try:
+    print(len(find_numbers(unit * (1_000_000 // len(unit)), kind)))
+except CheckError as error:
+    assert "more than 100,000 numbers" in str(error)
+"""
+
+# A report of 200 kB takes at most 3 seconds and 500 MB, whatever its sources; the child gets five times that.
+AMONG_MANY = """
+import resource, sys
+from autoscirub.checks.numbers import Source, classify
+from autoscirub.checks.numbers.spot import read_prose, spot
+resource.setrlimit(resource.RLIMIT_AS, (2_500_000_000,) * 2)
+resource.setrlimit(resource.RLIMIT_CPU, (15, 15))
+unit, key, count = sys.argv[1].encode().decode("unicode_escape"), sys.argv[2], int(sys.argv[3])
+text = "".join(unit.replace("@", str(i)) for i in range(200_000 // len(unit)))[:200_000]
+print(len(classify(spot(read_prose(text, "markdown")), [Source(key.replace("@", str(i)), i / 7) for i in range(count)])))
 """
 
 BOMBS = [
@@ -55,6 +71,29 @@ BOMBS = [
     ("\\\\verb|", "latex"),
     ("{", "latex"),
     ("\\\\a[", "latex"),
+    ("two ", "text"),
+    ("a1", "text"),
+    ("half ", "text"),
+    ("`1 x` ", "markdown"),
+    ("<!-- =a -->", "markdown"),
+    ("<!--1-->", "html"),
+    ("{{< ", "markdown"),
+    ("<p title=\\'", "markdown"),
+    ("<p title=1>", "html"),
+    ("---\\na: 1\\n", "markdown"),
+    ("a.\\n5. b\\n", "markdown"),
+    ("## References\\n[1] A. B 2020\\n", "markdown"),
+    ("> ```\\n1", "markdown"),
+    ("\\\\newcommand{\\\\a}", "latex"),
+    ("\\\\input{a}", "latex"),
+    ("\\\\cite{a1}", "latex"),
+]
+
+MANY = [
+    ("p<1.5 ", "results.p_@", 90_000),
+    ("p<@.5 ", "results.p_@", 90_000),
+    ("w@ wind share of the model fit @.37 ", "results.wind_share_model_fit_@", 150),
+    ("- it was @ percent\\n", "results.x@", 90_000),
 ]
 
 
@@ -72,6 +111,28 @@ def test_a_megabyte_of_anything_is_read_within_its_bound(unit: str, kind: str) -
     assert done.returncode == 0, done.stderr[-300:]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("unit", "key", "count"), MANY)
+def test_a_report_among_many_sources_is_looked_up_within_its_bound(unit: str, key: str, count: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(AMONG_MANY), unit, key, str(count)],
+        env={**os.environ, "PYTHONPATH": str(SERVER)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-300:]
+
+
+def test_a_report_of_more_numbers_than_its_bound_could_not_be_told(tmp_path: Path) -> None:
+    (tmp_path / "results.json").write_text('{"x": 4.19}', encoding="utf-8")
+    (tmp_path / "report.md").write_text("4.19 " * 100_001, encoding="utf-8")
+    decision = check_numbers(tmp_path, strict=True).decision
+    assert decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert decision.open == ["more than 100,000 numbers: give the tables as files of their own"]
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -83,6 +144,20 @@ def test_a_megabyte_of_anything_is_read_within_its_bound(unit: str, kind: str) -
         "emphasis: **3**.**45** TWh",
         "an escape: 3\\.45 TWh",
         "```never closed``` 3.45",
+        "---\n\n3.45 TWh\n\n---",
+        "for k <m it is 3.45 TWh, and for k >m",
+        "\\<!-- 3.45 TWh\n\n-->",
+        "a\n\n    <!--\n\n3.45 TWh\n\n    -->",
+        "a <!--\n\n3.45 TWh\n\n-->",
+        "<!--> 3.45 TWh <!-- -->",
+        "- ```\n3.45 TWh",
+        "> ```\n\n3.45 TWh",
+        "[Result]: we found 3.45 TWh",
+        "`it is 3.45 percent`",
+        "# 3.45 percent of it",
+        "see Note 3.45 TWh",
+        "![it is 3.45 TWh](a.png)",
+        '<img alt="it is 3.45 TWh">',
     ],
 )
 def test_a_number_is_seen_however_it_is_dressed(text: str) -> None:

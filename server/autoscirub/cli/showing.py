@@ -61,7 +61,7 @@ def shown_check(
         shown.add(id(checked.rerun.decision))
     parts += [render_decision(entry, stream) for entry in checked.decisions if id(entry) not in shown]
     if checked.numbers is not None:
-        parts.append(render_numbers(checked.numbers.decision, stream))
+        parts.append(render_numbers(checked.numbers.decision, stream, checked.numbers.exempted))
     if checked.rerun is not None:
         parts.append(render_rerun(checked.rerun.decision, stream, short=True))
         parts += [f"  {plain(line)}" for line in checked.rerun.output]

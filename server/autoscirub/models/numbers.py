@@ -39,6 +39,8 @@ class ReportNumber:
     """Ambiguous among so many values that finding it says nothing."""
     alike: bool = False
     """Ambiguous among sources that all have the same value, so that it is that value, whichever is meant."""
+    weak: bool = False
+    """By its form it may be no claim, or it is only predicted: it is found, and grounds nothing."""
 
     @property
     def known(self) -> str:

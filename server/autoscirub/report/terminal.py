@@ -102,10 +102,14 @@ def render_decision(decision: Decision, stream: TextIO, *, indent: int = 0) -> s
     return "\n".join(lines)
 
 
-def render_numbers(decision: Decision, stream: TextIO) -> str:
-    """The numbers of the report: how many of each kind, and then those that are not plainly in the results."""
+def render_numbers(decision: Decision, stream: TextIO, exempted: str = "") -> str:
+    """The numbers of the report: how many of each kind, and then those that are not plainly in the results.
+
+    `exempted`: how many were not looked for and why, on a line of its own, so that nobody takes them for found.
+    """
     counted = next((entry.note for entry in decision.evidence if entry.note), decision.word)
     lines = [f"{sign(decision.answer, stream)} numbers of {plain(decision.subject)}: {plain(counted)}"]
+    lines += [f"  exempt: {plain(exempted)}"] if exempted else []
     wrong = [entry.note for entry in decision.evidence[1:] if entry.note]
     open_ = [] if decision.answer is Answer.HOLDS else decision.open
     listed = [*wrong, *open_]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import re
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 from autoscirub.checks.artifacts.files import project_root
 from autoscirub.checks.artifacts.paths import path_faults, shown
 from autoscirub.checks.numbers.bindings import apply_bindings
+from autoscirub.checks.numbers.classify import classify
 from autoscirub.checks.numbers.gather import gather_sources
 from autoscirub.checks.numbers.labels import mark_labels
-from autoscirub.checks.numbers.match import CROWD, Match, agrees, match, nearest_by_words
-from autoscirub.checks.numbers.sources import Source, SourceIndex
-from autoscirub.checks.numbers.spot import Format, Spots, Spotted, read_prose, spot
+from autoscirub.checks.numbers.spot import Format, read_prose, spot
 from autoscirub.checks.report_file import find_report
 from autoscirub.errors import CheckError
 from autoscirub.models import (
@@ -51,14 +50,10 @@ _LISTED = 200
 """Lines of one kind in a Decision; `numbers` holds all."""
 
 FORMATS: dict[str, Format] = {
-    ".md": "markdown", ".markdown": "markdown", ".qmd": "markdown", ".rmd": "markdown", ".tex": "latex",
+    ".md": "markdown", ".markdown": "markdown", ".qmd": "quarto", ".rmd": "quarto", ".tex": "latex",
     ".html": "html", ".htm": "html", ".xhtml": "html", ".ipynb": "notebook",
 }  # fmt: skip
 """Suffix -> how the report is read; any other as plain text."""
-_PREDICTED = re.compile(
-    r"predict|hypothes|pre-?regist|registered|beforehand|expected|stated|threshold|criteri|requirement",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True)
@@ -73,6 +68,13 @@ class NumbersFound:
     """Those for which it could not be told."""
     problems: list[str] = field(default_factory=list, repr=False)
     """What else it could not be told for, such as a source that cannot be read."""
+
+    @property
+    def exempted(self) -> str:
+        """How many numbers were not looked for, and why, in one line: `7 (2 year, 3 citation, 2 code)`."""
+        reasons = Counter(number.reason for number in self.numbers if number.cls is NumberClass.EXEMPT)
+        told = ", ".join(f"{count:,} {reason}" for reason, count in reasons.most_common())
+        return f"{reasons.total():,} ({told})" if reasons else ""
 
 
 def check_numbers(
@@ -127,7 +129,16 @@ def decide_numbers(
     except CheckError as error:
         return _untold(name, [str(error).replace(f"{root}/", "")])
     opened = list(gathered.problems)
-    opened += [f"{name}:{line} the marker ={shown(key)} has no number before it" for line, key in spots.loose]
+    if any(file.sha256 == sha256_bytes(data) for file in gathered.files):
+        opened.append(f"{name}: is itself a source of its numbers, so that each of them is found")
+    opened += [
+        f"{name}:{place} a text that stands elsewhere was not read: {shown(told, 80)}"
+        for place, told in spots.elsewhere[:_LISTED]
+    ]
+    opened += [
+        f"{name}:{line} the marker ={shown(key)} has no number before it"
+        for line, key in spots.loose[:_LISTED]
+    ]
     mark_labels(spots, gathered.labels)
     opened += apply_bindings(spots, asked.bindings)
     numbers = classify(spots, gathered.sources, asked.exempt)
@@ -137,88 +148,6 @@ def decide_numbers(
         digest.update(part.encode() + b"\n")
     own = Evidence(path=name, sha256=sha256_bytes(data), size=len(data), note=_counts(numbers))
     return _decide(name, numbers, opened, [own, *gathered.files], asked.strict, digest.hexdigest())
-
-
-def classify(spots: Spots, sources: Sequence[Source], exempt: Sequence[str] = ()) -> list[ReportNumber]:
-    """The class of every number, in the report's order. Time grows with the numbers, and sources × log sources."""
-    results = SourceIndex(source for source in sources if source.origin != "predictions")
-    predictions = SourceIndex(source for source in sources if source.origin == "predictions")
-    answers: list[ReportNumber] = []
-    for number in spots.numbers:
-        answer = _one(number, results, predictions, exempt)
-        if answer.cls is NumberClass.WITHOUT_SOURCE and number.parts and not number.bound_to:
-            parts = [_one(part, results, predictions, exempt) for part in number.parts]
-            if not any(part.cls is NumberClass.WITHOUT_SOURCE for part in parts):
-                answers += parts
-                continue
-        answers.append(answer)
-    return answers
-
-
-def _one(number: Spotted, results: SourceIndex, stated: SourceIndex, exempt: Sequence[str]) -> ReportNumber:
-    if number.bound_to is not None:
-        return _bound(number, number.bound_to, results, stated)
-    if number.exempt is not None:
-        return _answer(number, NumberClass.EXEMPT, reason=number.exempt)
-    if any(words and (words == number.text or words in number.context) for words in exempt):
-        return _answer(number, NumberClass.EXEMPT, reason="named as exempt")
-    if not number.readings:
-        return _answer(number, NumberClass.WITHOUT_SOURCE, reason="cannot be read as one number")
-    found = match(number, results)
-    if found.count:
-        return _found(number, found)
-    by_words, contested = nearest_by_words(number, results)
-    found = match(number, stated)
-    if found.count and not (contested and not _PREDICTED.search(number.context)):
-        # Predictions that state the same value are one statement, made again for its check.
-        one = found.distinct == 1
-        return _answer(number, NumberClass.MATCHED, found.sources[:1]) if one else _found(number, found)
-    if number.soft is not None:
-        return _answer(number, NumberClass.EXEMPT, reason=number.soft)
-    nearest = [by_words] if by_words else []
-    if found.count:
-        reason = f"only stated beforehand, in {found.sources[0].key}"
-    else:
-        reason = "no source; the nearest by its words" if by_words else "no source"
-    return _answer(number, NumberClass.WITHOUT_SOURCE, nearest, reason)
-
-
-def _answer(
-    number: Spotted,
-    cls: NumberClass,
-    found: Sequence[Source] = (),
-    reason: str = "",
-    *,
-    crowded: bool = False,
-    alike: bool = False,
-) -> ReportNumber:
-    pairs = tuple((source.key, source.value) for source in found)
-    return ReportNumber(number.line, number.text, cls, pairs, reason, number.place, crowded, alike)
-
-
-def _found(number: Spotted, found: Match) -> ReportNumber:
-    if found.count == 1:
-        return _answer(number, NumberClass.MATCHED, found.sources)
-    crowded = found.distinct > CROWD
-    reason = f"{found.count:,} sources would do" + (": too many to tell" if crowded else "")
-    return _answer(
-        number, NumberClass.AMBIGUOUS, found.sources, reason, crowded=crowded, alike=found.distinct == 1
-    )
-
-
-def _bound(number: Spotted, key: str, results: SourceIndex, stated: SourceIndex) -> ReportNumber:
-    for index in (results, stated):
-        source = index.by_key.get(key) or index.by_key.get(f"results.{key}")
-        if source is None:
-            continue
-        if not number.readings:
-            reason = "bound, and cannot be read as one number"
-            return _answer(number, NumberClass.WITHOUT_SOURCE, [source], reason)
-        if agrees(number, source):
-            return _answer(number, NumberClass.BOUND, [source])
-        return _answer(number, NumberClass.BOUND_WRONG, [source], "bound to it, and not a rounding of it")
-    reason = f"bound to {shown(key)}, which holds no number or is not there"
-    return _answer(number, NumberClass.WITHOUT_SOURCE, reason=reason)
 
 
 def _decide(
@@ -232,11 +161,10 @@ def _decide(
     by_class = {cls: [number for number in numbers if number.cls is cls] for cls in NumberClass}
     wrong = by_class[NumberClass.BOUND_WRONG] + (by_class[NumberClass.WITHOUT_SOURCE] if strict else [])
     unsettled = [] if strict else by_class[NumberClass.WITHOUT_SOURCE]
-    ambiguous = [
-        number for number in by_class[NumberClass.AMBIGUOUS] if any(c.isdigit() for c in number.text)
-    ]
+    ambiguous = [number for number in by_class[NumberClass.AMBIGUOUS] if not _worded(number)]
     crowded = [number for number in ambiguous if number.crowded or (strict and not number.alike)]
-    grounded = by_class[NumberClass.BOUND] + by_class[NumberClass.MATCHED]
+    # A list mark or a number word is found by chance, and what was predicted is no result: neither grounds a report.
+    grounded = [n for n in by_class[NumberClass.BOUND] + by_class[NumberClass.MATCHED] if not n.weak]
     if not grounded and not wrong and not unsettled:
         opened = [*opened, f"{report}: no number found that has one source"]
     if wrong:
@@ -263,6 +191,11 @@ def _decide(
         at=now(),
     )  # fmt: skip
     return NumbersFound(decision, numbers, wrong, [*unsettled, *crowded], opened)
+
+
+def _worded(number: ReportNumber) -> bool:
+    """Whether a number is a turn of phrase, such as "two of them", which several results would do for."""
+    return number.weak and not any(c.isdigit() for c in number.text)
 
 
 def _said(report: str, number: ReportNumber) -> str:

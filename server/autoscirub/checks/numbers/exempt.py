@@ -1,15 +1,34 @@
 """What is a number to the eye and no claim about the results: the table of exemptions.
 
-*Hard* ones are never looked up. *Soft* ones are looked up first, and exempt when nothing in the sources is like them.
+*Hard* ones are never looked up. *Soft* ones, and marks, are looked up first, and exempt when nothing in the sources is
+like them. A unit or a percent sign after the number makes it a claim in most of these places: `FIRM` lists the others.
 """
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
+from autoscirub.checks.numbers.line_marks import heading_numbers, list_markers, listed_references
 from autoscirub.checks.numbers.prose import Region
+from autoscirub.checks.numbers.units import claims_after
+from autoscirub.checks.numbers.words import NUMBER_WORD
 
-__all__ = ["exempt_regions", "is_year", "part_of_a_name"]
+if TYPE_CHECKING:
+    from autoscirub.checks.numbers.units import Claim
+
+__all__ = ["FIRM", "LABEL", "LIKE_CODE", "MARKS", "PLACES", "exempt_regions", "is_year", "part_of_a_name"]
+
+LABEL = "in a name that the results hold"
+PLACES = frozenset({"heading number", "list marker", "reference", "citation", "list of references"})
+"""Reasons of what counts the places of a text."""
+MARKS = PLACES | frozenset({"code span", "front matter", "preamble", LABEL, NUMBER_WORD})
+"""Reasons of form alone: found among the results by chance, such a number grounds nothing."""
+FIRM = frozenset({"URL", "DOI", "time", "year", "confidence level", "critical value", "ordinal", "code", "link",
+                  "footnote mark", "comment"})  # fmt: skip
+"""Reasons that a unit after the number does not lift: 14:30 h, within 95 % intervals, a block of code."""
+LIKE_CODE = frozenset({"code span", "front matter", "preamble"})
+"""Where a unit right at the digits, as in width: 6cm, is no prose: it lifts only after a space or with decimals."""
 
 _MONTH = (
     r"(?:Jan(?:uar[yi]?)?|Feb(?:ruar[yi]?)?|Mar(?:ch)?|Apr(?:il)?|May|Jun[ei]?|Jul[yi]?|Aug(?:ust)?|Sept?(?:ember|embre)?"
@@ -45,10 +64,6 @@ _HARD: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 _CITATION = re.compile(r"\[(?:[0-9]{1,3}(?:[,;\s–-]{1,3}[0-9]{1,3}){0,30}|@[^\[\]\n]{1,200})\]")
 _INTERVAL = re.compile(r"(?:\bCI|interval|range|between|within|∈|=|:|%|\()\s*$", re.IGNORECASE)
-_LINE_STARTS = (
-    ("heading number", re.compile(r"^[ \t>]*#{1,6}\s+([0-9]{1,3}(?:\.[0-9]{1,3})*\.?)(?=\s)", re.MULTILINE)),
-    ("list marker", re.compile(r"^[ \t>]*(?:[-*+]\s)?\(?([0-9]{1,3})[.)](?=\s)", re.MULTILINE)),
-)
 _SOFT: tuple[tuple[str, str], ...] = (
     ("confidence level", r"\b[0-9]{2}(?:\.[0-9])?\s?-?%\s?(?:CI|HDI|intervals?|(?:bootstrap\s)?(?:confidence|credible"
                          r"|prediction)\s(?:interval|level|band|limit)s?)\b"),
@@ -65,27 +80,21 @@ _SOFT_NAMES = [(name, re.compile(pattern)) for name, pattern in _SOFT]
 
 _SEASON = re.compile(r"\b(?:1[5-9]|2[01])([0-9]{2})[/–-]([0-9]{2})\b(?![./–-]?[0-9])")
 """A season or a business year, when the second year follows the first: 2015/16."""
-_REFERENCES = re.compile(
-    r"^#{1,6}\s+(?:[0-9.]+\s+)?(?:References|Bibliography|Literature|Works cited)\s*$", re.M | re.I
-)
-_NEXT_HEADING = re.compile(r"^#{1,6}\s", re.MULTILINE)
 
 
-def exempt_regions(text: str) -> tuple[list[Region], list[Region]]:
+def exempt_regions(text: str, *, citations: bool = True) -> tuple[list[Region], list[Region]]:
     """(hard, soft) stretches of `text` by the tables above, each sorted by its start."""
     hard = [Region(m.start(), m.end(), name) for name, pattern in _NAMES for m in pattern.finditer(text)]
-    for match in _CITATION.finditer(text):
-        if not _INTERVAL.search(text, max(0, match.start() - 12), match.start()):
+    for match in _CITATION.finditer(text) if citations else ():
+        interval = _INTERVAL.search(text, max(0, match.start() - 12), match.start())
+        if not interval and not claims_after(text, match.end()):
             hard.append(Region(match.start(), match.end(), "citation"))
-    for name, pattern in _LINE_STARTS:
-        hard += [Region(m.start(1), m.end(1), name) for m in pattern.finditer(text)]
+    hard += [*heading_numbers(text), *list_markers(text)]
     soft = [Region(m.start(), m.end(), name) for name, pattern in _SOFT_NAMES for m in pattern.finditer(text)]
     for match in _SEASON.finditer(text):
         if (int(match[2]) - int(match[1])) % 100 == 1:
             soft.append(Region(match.start(), match.end(), "year"))
-    for match in _REFERENCES.finditer(text):
-        following = _NEXT_HEADING.search(text, match.end())
-        soft.append(Region(match.end(), following.start() if following else len(text), "list of references"))
+    soft += listed_references(text)
     return sorted(hard, key=_start), sorted(soft, key=_start)
 
 
@@ -95,7 +104,7 @@ def _start(region: Region) -> int:
 
 _NAME_END = re.compile(r"(?:(?!\W)[A-Za-z\u00aa-\u1fff_]|[A-Za-z][-@]|[\^_]\{?[-+−]?)\Z")
 """Letters, and not the signs among them: in 12.3 ±0.4 and ×2.5 there is no name."""
-_UNIT_OF_COUNT = re.compile(r"\s?(?:[a-z]{2,30})")
+_CURRENCY = re.compile(r"(?<![A-Za-z])(?:EUR|USD|GBP|CHF|JPY|CNY|AUD|CAD|SEK|NOK|DKK|INR|Rs\.?)\Z")
 _SMALL = (
     "a about after all also although an and are as at be been before began begins but by came come "
     "down during each edition ended every fell followed for from had has have he if in into is it "
@@ -109,14 +118,19 @@ _WORD_AFTER = re.compile(r"[ \u00a0\n]([A-Za-zµ°%]+)")
 _COMPARED = re.compile(r"[=<>≤≥≈~:]\s*$")
 
 
-def part_of_a_name(text: str, start: int, end: int, *, decimal: bool) -> bool:
-    """Whether the number at `start` belongs to a name, as in Bus12, COVID-19, hit@5, H2O, m^2, 3D or 3fa9."""
-    before = text[max(0, start - 3) : start]
-    if (match := _NAME_END.search(before)) and not (match[0][-1] == "-" and decimal):
+def part_of_a_name(text: str, start: int, end: int, *, decimal: bool, claim: Claim = "") -> bool:
+    """Whether the number at `start` belongs to a name, as in Bus12, COVID-19, hit@5, H2O, m^2, 3D or 3fa9.
+
+    Not with a currency before it, or a unit after decimals (EUR99.9 million), or a hyphen and a unit (AUC-99 %).
+    """
+    before = text[max(0, start - 4) : start]
+    if _CURRENCY.search(before) or (claim and decimal and not before.endswith("PM")):
+        return False
+    if (match := _NAME_END.search(before)) and not (match[0][-1] == "-" and (decimal or claim)):
         return True
     after = text[end : end + 2]
     if after[:1] == "D" and not after[1:].isalnum():
-        return True
+        return not decimal
     return after[:1].isascii() and after[:1].isalpha() and after[1:].isdigit() and after[0] not in "xX"
 
 

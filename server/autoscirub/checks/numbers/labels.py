@@ -6,6 +6,8 @@ import csv
 import io
 from typing import TYPE_CHECKING, Any
 
+from autoscirub.checks.numbers.exempt import LABEL
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -15,7 +17,6 @@ __all__ = ["csv_labels", "json_labels", "mark_labels"]
 
 _MIN_LETTERS = 3
 _MAX_LENGTH = 120
-_REASON = "in a name that the results hold"
 
 
 def json_labels(values: Any) -> Iterator[str]:
@@ -52,13 +53,14 @@ def _names(text: str) -> bool:
 def mark_labels(spots: Spots, labels: Iterable[str]) -> None:
     """Make the numbers soft that stand in a name at the beginning of a table's cell.
 
-    Only there, and only in the whole name: in running text the same words may state a value.
+    Only there, and only in the whole name: in running text the same words may state a value. Never what states a
+    share or has decimals and a unit: "Share 99.9 percent" may be a name in the results because it is the claim.
     """
     names = frozenset(labels)
     lengths = sorted({len(name) for name in names})
     for number in spots.numbers if names else ():
         begins = spots.text.rfind("|", max(0, number.start - 2 * _MAX_LENGTH), number.start) + 1
-        if not begins:
+        if not begins or (number.claim and any(sign in number.text for sign in (".", ",", "%", "cent"))):
             continue
         cell = spots.text[begins : begins + 2 * _MAX_LENGTH]
         indent = len(cell) - len(cell.lstrip())
@@ -67,5 +69,5 @@ def mark_labels(spots: Spots, labels: Iterable[str]) -> None:
             end = indent + length
             if length >= reach and cell[indent:end] in names and not cell[end : end + 1].isalnum():
                 for part in (number, *number.parts):
-                    part.soft = part.soft or _REASON
+                    part.soft = part.soft or LABEL
                 break

@@ -4,132 +4,187 @@ from __future__ import annotations
 
 import re
 
+from autoscirub.checks.numbers.latex_commands import (
+    CODE,
+    DEFINES,
+    ELSEWHERE,
+    LAYOUT,
+    OPTIONED,
+    PLACED,
+    POINTS,
+    SETTINGS,
+    SHAPED,
+    points_as,
+)
 from autoscirub.checks.numbers.prose import MATH, Prose
 
 __all__ = ["from_latex"]
 
 _TOKEN = re.compile(
-    r"(?P<comment>%[^\n]*)|\\(?P<name>[A-Za-z]+)\*?(?P<option>\[[^\[\]\n]*\])?|(?P<newline>\\\\(?:\*?\[[^\[\]\n]*\])?)"
+    r"(?P<comment>%[^\n]*)|\\(?P<name>[A-Za-z]+)\*?"
+    r"|(?P<newline>\\\\(?:\*?\[\s*-?[0-9.]*\s*(?:pt|em|ex|[cm]m|in|bp|pc|sp|\\[a-z]+)\s*\])?)"
     r"|\\(?P<sign>[^A-Za-z])|(?P<group>\{,\})|(?P<open>[\^_]\{)|(?P<brace>[{}])|(?P<dash>-{2,3})|(?P<other>[$&~])"
+    r"|(?P<parameter>#{1,4}[1-9])"
 )
-_CODE = frozenset({"verbatim", "lstlisting", "minted", "Verbatim", "alltt", "comment", "filecontents"})
-_POINTS = re.compile(
-    r"(?:no|[A-Za-z]?)cite[a-z]*|(?:auto|eq|page|name|v|c|C|sub)?ref|label|url|path|bibitem|input|include|usepackage"
-    r"|documentclass|includegraphics|bibliography|bibliographystyle|hypertarget|hyperlink|tag|href|begin|end"
-    r"|pagestyle|thispagestyle|geometry|hypersetup|graphicspath|addbibresource|color|textcolor|definecolor",
-    re.IGNORECASE,
-)
-"""Commands whose first argument points somewhere, and says nothing."""
-_LAYOUT = {
-    "vspace": 1, "hspace": 1, "vskip": 0, "setlength": 2, "addtolength": 2, "setcounter": 2, "addtocounter": 2,
-    "multicolumn": 2, "multirow": 2, "resizebox": 2, "scalebox": 1, "cline": 1, "cmidrule": 1, "fontsize": 2,
-    "rule": 2, "parbox": 1, "definecolor": 3, "raisebox": 1, "columnwidth": 0, "linespread": 1,
-    "renewcommand": 1, "newcommand": 1, "providecommand": 1,
-}  # fmt: skip
-"""Commands that lay out, and how many of their arguments are measures or names."""
-_SHAPED = frozenset({"tabular", "tabularx", "tabular*", "array", "longtable", "minipage", "wrapfigure", "multicols",
-                     "thebibliography"})  # fmt: skip
-_MACRO = re.compile(r"\\(?:re)?(?:newcommand|providecommand)\*?\{?\\[A-Za-z]+\}?\{([^{}\n]*[0-9][^{}\n]*)\}")
+_DEFINED = re.compile(r"\s{0,9}\{?\s{0,9}\\([A-Za-z@]+)\s{0,9}\}?\s{0,9}(?:\[[0-9]\])?(?:#[1-9]){0,9}")
+_OPTION = re.compile(r"\s{0,9}\[[^\[\]\n{}]{0,200}\]")
 _MAX_DEPTH = 4
 
 
+_TITLES = re.compile(r"(?:sub|short|running)?title|titlehead|date|abstract|keywords|subject", re.IGNORECASE)
+
+
 def from_latex(text: str) -> Prose:
-    """LaTeX as its reader sees it. Of the preamble only the texts of macros count."""
-    prose = Prose()
-    at = text.find(r"\begin{document}")
-    if at > 0:
-        _preamble(prose, text[:at])
-    at = max(at, 0)
-    unclosed: set[str] = set()
-    while (match := _TOKEN.search(text, at)) is not None:
-        prose.add(text[at : match.start()])
-        at = match.end()
-        name = match["name"]
+    """LaTeX as its reader sees it.
+
+    Of the preamble the macros and the title are text; what else it holds is mostly the settings of packages, and is a
+    claim only with a unit.
+    """
+    reader = _Reader(text)
+    reader.read()
+    return reader.prose
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.prose = Prose(citations=False)
+        self._body = text.find(r"\begin{document}")
+        self._depth = 0
+        self._reading: int | None = None
+        """In the preamble the depth of braces at which a text began that a reader may see."""
+        self._unclosed: set[str] = set()
+
+    def read(self) -> None:
+        """Token by token, from left to right."""
+        at = 0
+        while (match := _TOKEN.search(self.text, at)) is not None:
+            self._plain(at, match.start())
+            at = self._token(match)
+        self._plain(at, len(self.text))
+
+    def _plain(self, start: int, end: int) -> None:
+        if start < self._body and self._reading is None:
+            self.prose.quote(self.text[start:end], "preamble", soft=True)
+        else:
+            self.prose.add(self.text[start:end])
+
+    def _token(self, match: re.Match[str]) -> int:
+        """What a token leaves in the text; gives where to go on."""
+        prose, name = self.prose, match["name"]
         if match["comment"]:
             prose.comment(match[0], match[0][1:])
         elif name is not None:
-            at = _command(prose, text, match, unclosed)
+            return self._named(match, name)
         elif match["newline"]:
-            prose.add(" | ")
+            prose.hide(match[0], "layout", " | ")
         elif match["sign"]:
             sign = match["sign"]
-            prose.add(sign if sign in "%&#_\n" else "" if sign in "()[]{}" else "\u2009")
+            kept = sign in "%&#_\n" or sign.isdigit()
+            prose.add(sign if kept else "" if sign in "()[]{}" else "\u2009")
         elif match["group"]:
             prose.add(",")
         elif match["open"]:
+            self._depth += 1
             prose.add(match[0])
         elif match["brace"]:
-            _brace(prose, text, match)
+            self._brace(match)
         elif match["dash"]:
             prose.add("–" if len(match[0]) == 2 else "—")
-        else:
+        elif not match["parameter"]:
             prose.add({"&": " | ", "~": "\u00a0"}.get(match[0], ""))
-    prose.add(text[at:])
-    return prose
+        return match.end()
 
-
-def _preamble(prose: Prose, text: str) -> None:
-    at = 0
-    for macro in _MACRO.finditer(text):
-        prose.skip(text[at : macro.start(1)])
-        prose.add(macro[1])
-        at = macro.end(1)
-    prose.skip(text[at:])
-
-
-def _brace(prose: Prose, text: str, match: re.Match[str]) -> None:
-    """A closing brace ends an exponent, or keeps two arguments apart; any other leaves nothing."""
-    if match[0] == "}":
+    def _brace(self, match: re.Match[str]) -> None:
+        """A closing brace ends an exponent, or keeps two arguments apart; any other leaves nothing."""
+        if match[0] == "{":
+            self._depth += 1
+            return
+        self._depth = max(0, self._depth - 1)
+        prose = self.prose
         tail = prose.parts[-2] if len(prose.parts) > 1 else ""
         exponent = tail in ("^{", "_{") or (prose.parts and prose.parts[-1] in ("^{", "_{"))
-        prose.add("}" if exponent else "; " if text[match.end() : match.end() + 1] == "{" else "")
+        apart = self.text[match.end() : match.end() + 1] == "{" or match.end() < self._body
+        prose.add("}" if exponent else "; " if apart else "")
 
-
-def _command(prose: Prose, text: str, match: re.Match[str], unclosed: set[str]) -> int:
-    """What a command leaves in the text; gives where to go on."""
-    name, at = match["name"], match.end()
-    if name == "verb" and at < len(text):
-        line_end = text.find("\n", at, at + 1000)
-        end = text.find(text[at], at + 1, line_end if line_end > 0 else at + 1000)
-        if end > 0:
-            prose.quote(text[at + 1 : end], "code")
-            return end + 1
+    def _named(self, match: re.Match[str], name: str) -> int:
+        """A command by its name."""
+        at = match.end()
+        if self._reading is not None and self._depth <= self._reading:
+            self._reading = None
+        if DEFINES.fullmatch(name) and (defined := _DEFINED.match(self.text, at)) is not None:
+            self._reading = self._depth
+            if defined[1] in SETTINGS:
+                return self._drop(defined.end(), 1, "layout")
+            self.prose.hide(defined[0], "layout", "; ")
+            return defined.end()
+        if at < self._body and _TITLES.fullmatch(name):
+            self._reading = self._depth
+        if name == "verb" and at < len(self.text):
+            return self._verb(at)
+        if name in ("begin", "end"):
+            return self._environment(name, at)
+        if ELSEWHERE.fullmatch(name):
+            end = self._drop(at, 1, "layout")
+            self.prose.away(self.text[match.start() : max(end, at + 40)].split("\n")[0])
+            return end
+        if name in MATH:
+            self.prose.add(MATH[name])
+            return at
+        if OPTIONED.fullmatch(name) and (option := _OPTION.match(self.text, at)) is not None:
+            self.prose.hide(option[0], "layout")
+            at = option.end()
+        if name in LAYOUT:
+            return self._drop(at, LAYOUT[name], "layout")
+        if POINTS.fullmatch(name):
+            return self._drop(at, 1, points_as(name))
+        self.prose.add("; " if name in ("par", "item", "hline", "midrule") else "")
         return at
-    if name in ("begin", "end"):
-        end, argument = _argument(text, at)
-        environment = argument.strip("{}*")
-        if name == "begin" and environment in _CODE and environment not in unclosed:
-            close = text.find(rf"\end{{{argument.strip('{}')}}}", end)
-            if close < 0:
-                unclosed.add(environment)
-                return end
-            prose.quote(text[end:close], "code")
-            return close
-        prose.add("; ")
-        if name == "begin" and environment in _SHAPED:
-            return _drop(prose, text, end, 2 if environment in ("tabularx", "wrapfigure") else 1)
+
+    def _verb(self, at: int) -> int:
+        line_end = self.text.find("\n", at, at + 1000)
+        end = self.text.find(self.text[at], at + 1, line_end if line_end > 0 else at + 1000)
+        if end < 0:
+            return at
+        self.prose.quote(self.text[at + 1 : end], "code span", soft=True)
+        return end + 1
+
+    def _environment(self, name: str, at: int) -> int:
+        end, argument = _argument(self.text, at)
+        environment = argument.strip("{}")
+        self._reading = None if environment == "document" else self._reading
+        reason = CODE.get(environment.rstrip("*"))
+        if name == "begin" and reason and environment not in self._unclosed:
+            close = self.text.find(rf"\end{{{environment}}}", end)
+            if close >= 0:
+                self.prose.quote(self.text[end:close], reason)
+                return close
+            self._unclosed.add(environment)
+            return end
+        self.prose.hide(argument, "layout", "; ")
+        if (
+            name == "begin"
+            and environment in PLACED
+            and (option := _OPTION.match(self.text, end)) is not None
+        ):
+            self.prose.hide(option[0], "layout")
+            end = option.end()
+        if name == "begin" and environment in SHAPED:
+            return self._drop(end, 2 if environment in ("tabularx", "wrapfigure") else 1, "layout")
         return end
-    if name in MATH:
-        prose.add(MATH[name] + (match["option"] or ""))
+
+    def _drop(self, at: int, arguments: int, reason: str) -> int:
+        for _ in range(arguments):
+            end, argument = _argument(self.text, at)
+            self.prose.hide(argument, reason)
+            at = end
         return at
-    if _POINTS.fullmatch(name):
-        return _drop(prose, text, at, 1)
-    prose.skip("", "; " if name in ("par", "item", "hline", "midrule") else "")
-    return _drop(prose, text, at, _LAYOUT.get(name, 0))
-
-
-def _drop(prose: Prose, text: str, at: int, arguments: int) -> int:
-    for _ in range(arguments):
-        end, argument = _argument(text, at)
-        prose.skip(argument)
-        at = end
-    return at
 
 
 def _argument(text: str, at: int) -> tuple[int, str]:
     """The braced (or, before it, bracketed) argument at `at`; nothing when there is none or it is too deep."""
     start = at
-    option = re.compile(r"\s{0,9}\[[^\[\]\n{}]{0,200}\]").match(text, at)
+    option = _OPTION.match(text, at)
     at = option.end() if option else at
     if text[at : at + 1] != "{":
         return start, ""

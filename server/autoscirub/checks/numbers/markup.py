@@ -4,30 +4,53 @@ from __future__ import annotations
 
 import re
 
-from autoscirub.checks.numbers.prose import Prose, entity
+from autoscirub.checks.numbers.prose import Prose, comment_end, entity
 
 __all__ = ["CELL", "add_tag", "from_html"]
 
 _TOKEN = re.compile(r"<!--|</?([A-Za-z][A-Za-z0-9]*)[^<>]*>|<![^<>]*>|&#?[A-Za-z0-9]{1,32};")
-_CODE = frozenset({"code", "pre", "kbd", "samp", "tt"})
-_UNSEEN = frozenset({"script", "style", "svg", "template", "head", "math"})
+_CODE = {"code": "code span", "kbd": "code span", "samp": "code span", "tt": "code span", "pre": "code"}
+_UNSEEN = {"script": "script", "style": "style", "template": "template", "annotation": "annotation"}
 CELL = " | "
 """What stands between two cells of a table."""
 _APART = frozenset({"td", "th"})
 _BREAKS = frozenset(
-    {"br", "p", "div", "li", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "caption", "figcaption"}
+    {"br", "p", "div", "li", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "caption", "figcaption", "title", "text",
+     "summary", "details", "option", "dt", "dd"}
+)  # fmt: skip
+_NAME = re.compile(r"</?[A-Za-z][A-Za-z0-9-]*")
+_SHOWN = re.compile(
+    r"""\s(?:alt|title|aria-label|aria-description|placeholder|label|summary|value)\s*=\s*"""
+    r"""(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`]+))""",
+    re.IGNORECASE,
 )
+"""Attributes that a reader sees, or hears."""
+_ELSEWHERE = frozenset({"iframe", "frame", "object", "embed"})
+_MATHML = frozenset({"mn", "mi", "mtext", "ms"})
+"""Leaves of a formula, which must not grow into one: a base and its exponent."""
 
 
 def add_tag(prose: Prose, tag: str, name: str) -> None:
-    """What a tag leaves behind in the text: little, and never two numbers grown into one."""
+    """What a tag leaves behind in the text: what a reader sees of it, and never two numbers grown into one."""
     closing = tag.startswith("</")
+    inside = _NAME.sub("", tag)  # of <h2> the 2 is no number
+    if not closing and name in _ELSEWHERE:
+        prose.away(tag)
     if name == "sup":
+        prose.hide(inside, "tag")
         prose.add("}" if closing else "^{")
-    elif name in _APART:
-        prose.skip(tag, CELL)
-    else:
-        prose.skip(tag, "; " if name in _BREAKS else "")
+        return
+    shown = [] if closing or "=" not in tag else list(_SHOWN.finditer(tag))
+    if not shown:
+        breaks = CELL if name in _APART else "; " if name in _BREAKS else " " if name in _MATHML else ""
+        prose.hide(inside, "tag", breaks)
+        return
+    prose.hide(
+        _SHOWN.sub(lambda match: "\n" * match[0].count("\n"), inside), "tag", CELL if name in _APART else "; "
+    )
+    for match in shown:
+        text = match[1] or match[2] or match[3] or ""
+        prose.add(" ".join(entity(text).split()) + "; ")
 
 
 def from_html(text: str) -> Prose:
@@ -40,12 +63,12 @@ def from_html(text: str) -> Prose:
         piece, name = match[0], (match[1] or "").lower()
         at = match.end()
         if piece == "<!--":
-            end = -1 if "-->" in absent else text.find("-->", at)
+            inside, end = (-1, -1) if "-->" in absent else comment_end(text, at, html=True)
             if end < 0:
                 absent.add("-->")
                 continue
-            prose.comment(text[match.start() : end + 3], text[at:end])
-            at = end + 3
+            prose.comment(text[match.start() : end], text[at:inside])
+            at = end
         elif piece[0] == "&":
             prose.add(entity(piece))
         elif (name in _CODE or name in _UNSEEN) and not piece.startswith("</") and name not in absent:
@@ -53,15 +76,29 @@ def from_html(text: str) -> Prose:
             if found is None:
                 absent.add(name)
                 continue
-            inside = text[at : found.start()]
-            prose.skip(piece)
+            prose.hide(piece, "tag")
             if name in _CODE:
-                prose.quote(inside, "code")
+                prose.take(_plain(text[at : found.start()], _CODE[name]))
             else:
-                prose.skip(inside)
-            prose.skip(found[0])
+                prose.hide(text[at : found.start()], _UNSEEN[name])
+            prose.hide(found[0], "tag")
             at = found.end()
         else:
             add_tag(prose, piece, name)
     prose.add(text[at:])
+    return prose
+
+
+def _plain(text: str, reason: str) -> Prose:
+    """What stands in an element of code: its text, without the tags that colour it."""
+    prose = Prose()
+    at = 0
+    for match in _TOKEN.finditer(text):
+        prose.quote(text[at : match.start()], reason, soft=reason != "code")
+        if match[0][0] == "&":
+            prose.quote(entity(match[0]), reason, soft=reason != "code")
+        else:
+            prose.hide(match[0], "tag")
+        at = match.end()
+    prose.quote(text[at:], reason, soft=reason != "code")
     return prose

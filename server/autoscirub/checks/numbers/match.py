@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from autoscirub.checks.numbers.sources import Source, SourceIndex
     from autoscirub.checks.numbers.spot import Spotted
 
-__all__ = ["CROWD", "Match", "agrees", "is_rounding", "match", "nearest_by_words"]
+__all__ = ["CROWD", "Hints", "Match", "agrees", "is_rounding", "match"]
 
 _EXACT = Context(prec=80)
 CROWD = 20
@@ -22,8 +23,10 @@ CROWD = 20
 _SHOWN = 8
 """Sources of an ambiguous number that are listed."""
 _LIKE_P = frozenset({"p", "pvalue", "pval", "pvals"})
-_FOR_NAMES = 200
-"""Sources of one word that are looked at, for a bound or a hint."""
+_FOR_HINTS = 200
+"""Sources of one word that are looked at for a hint."""
+_HINTS = 300
+"""Hints that are looked for in one report: each costs the words of a line times their sources, and a few are read."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +66,16 @@ def _keeps(number: Spotted, bound: Decimal, source: Source) -> bool:
 
 
 def match(number: Spotted, index: SourceIndex) -> Match:
-    """All sources of one index that a number may come from."""
-    if number.compared and (named := _named(number, index)):
-        kept = [source for source in named if agrees(number, source)]
-        return Match(len(kept), len({source.value for source in kept}), tuple(kept[:_SHOWN]))
+    """All sources of one index that a number may come from. What was asked before is remembered."""
+    asked = (number.readings, number.compared, _name(number))
+    if (known := index.memo.get(asked)) is None:
+        known = index.memo[asked] = _match(number, index)
+    return known
+
+
+def _match(number: Spotted, index: SourceIndex) -> Match:
+    if number.compared and (kept := _kept(number, index)) is not None:
+        return kept
     found: dict[float, None] = {}
     count = 0
     shown: list[Source] = []
@@ -101,27 +110,69 @@ def _window(index: SourceIndex, value: Decimal, unit: Decimal) -> tuple[int, int
     return start, end
 
 
-def _named(number: Spotted, index: SourceIndex) -> list[Source]:
-    """The results whose key says what the number is compared with: p < 0.001 is about p_value."""
-    name = re.sub(r"[^a-z]", "", (number.name or "").lower())
-    if name in _LIKE_P or name == "value":
-        return [s for word in sorted(_LIKE_P) for s in index.by_word.get(word, [])[:_FOR_NAMES]]
-    return index.by_word.get(name, [])[:_FOR_NAMES] if name else []
+def _name(number: Spotted) -> str:
+    return re.sub(r"[^a-z]", "", (number.name or "").lower()) if number.compared else ""
 
 
-def nearest_by_words(number: Spotted, index: SourceIndex) -> tuple[Source | None, bool]:
-    """The result whose key shares most words with the number's line, and whether that is most of the key.
+def _kept(number: Spotted, index: SourceIndex) -> Match | None:
+    """The results whose key says what the number is compared with, and that keep it: p < 0.001 is about p_value.
 
-    The number's own unit counts as a word, so that TWh points at available_wind_twh.
+    None when no key says so. They are in the order of their values, so that those that keep a bound are at one end.
     """
-    words = words_of(number.context)
-    shared: dict[str, int] = {}
-    for word in words:
-        holders = index.by_word.get(word, ())
-        if len(holders) <= _FOR_NAMES:
-            for source in holders:
-                shared[source.key] = shared.get(source.key, 0) + 1
-    if not shared:
-        return None, False
-    best = max(shared, key=lambda key: (shared[key] / len(words_of(key)), shared[key], key))
-    return index.by_key[best], shared[best] >= 2 and shared[best] * 3 >= 2 * len(words_of(best))
+    name = _name(number)
+    words = tuple(sorted(_LIKE_P)) if name in _LIKE_P or name == "value" else (name,)
+    named = index.ordered(words)
+    values = _values(number)
+    if not named or not values:
+        return None
+    first, last = 0, len(named)
+    if number.compared in ("<", "<="):
+        cut = bisect_left if number.compared == "<" else bisect_right
+        last = cut(named, max(values), key=_exact)
+    else:
+        cut = bisect_right if number.compared == ">" else bisect_left
+        first = cut(named, min(values), key=_exact)
+    if first >= last:
+        return Match()
+    low, high = (bisect_left(index.distinct, float(named[at].value)) for at in (first, last - 1))
+    return Match(
+        last - first, min(high - low + 1, last - first), tuple(named[first : min(last, first + _SHOWN)])
+    )
+
+
+def _exact(source: Source) -> Decimal:
+    return source.exact
+
+
+@dataclass
+class Hints:
+    """For numbers without a source the result that their line speaks of; for so many of them."""
+
+    index: SourceIndex
+    _given: int = 0
+    _known: dict[frozenset[str], Source | None] = field(default_factory=dict)
+
+    def nearest(self, number: Spotted) -> Source | None:
+        """The result whose key shares most words with the number's line.
+
+        The number's own unit counts as a word, so that TWh points at available_wind_twh.
+        """
+        if self._given >= _HINTS:
+            return None
+        words = words_of(number.context)
+        if words not in self._known:
+            self._given += 1
+            self._known[words] = self._look(words)
+        return self._known[words]
+
+    def _look(self, words: frozenset[str]) -> Source | None:
+        shared: dict[str, int] = {}
+        for word in sorted(words):
+            holders = self.index.by_word.get(word, ())
+            if len(holders) <= _FOR_HINTS:
+                for source in holders:
+                    shared[source.key] = shared.get(source.key, 0) + 1
+        if not shared:
+            return None
+        best = max(shared, key=lambda key: (shared[key] / self.index.words[key], shared[key], key))
+        return self.index.by_key[best]

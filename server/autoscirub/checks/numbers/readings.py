@@ -25,7 +25,8 @@ class Reading:
     value: Decimal
     unit: Decimal
     kind: str = ""
-    """`%` or `‰` of a share, which may be stored as a share of one too; `words` of a number word."""
+    """`%` or `‰` of a share, which may be stored as a share of one too; `words` of a number word; `fraction` of
+    a third or a half, which may be stored as a percentage."""
     shift: int = 0
     """The power of ten that is printed beside it."""
 
@@ -45,6 +46,8 @@ class Reading:
         exponent = {"%": -2, "‰": -3}.get(self.kind)
         if self.kind == "words":  # who writes "two" does not mean 1.5
             return [(self.value, Decimal(0))]
+        if self.kind == "fraction":
+            return [(self.value, self.unit), (self.value * 100, self.unit * 100)]
         plain = [(self.value, self.unit)]
         return [*plain, (self.value.scaleb(exponent), self.unit.scaleb(exponent))] if exponent else plain
 

@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +48,7 @@ class Source:
     origin: str = "results"
     """`results` (JSON), `csv` or `predictions`."""
 
-    @property
+    @cached_property
     def exact(self) -> Decimal:
         """The value as it is written, not as its binary expansion: 0.285 is 0.285."""
         return Decimal(repr(self.value))
@@ -159,18 +160,33 @@ class SourceIndex:
     by_key: dict[str, Source] = field(init=False, repr=False)
     by_word: dict[str, list[Source]] = field(init=False, repr=False)
     """The sources in results that hold a word in their key."""
+    words: dict[str, int] = field(init=False, repr=False)
+    """How many words each of their keys holds."""
+    memo: dict[Any, Any] = field(init=False, repr=False)
+    """What was looked up before: for whoever looks up."""
+    _ordered: dict[tuple[str, ...], list[Source]] = field(init=False, repr=False)
 
     def __init__(self, sources: Iterable[Source]) -> None:
         self.sources = list(sources)
         self.by_value, self.by_key, self.by_word = defaultdict(list), {}, defaultdict(list)
+        self.words, self.memo, self._ordered = {}, {}, {}
         for source in self.sources:
             self.by_value[float(source.value)].append(source)
             self.by_key.setdefault(source.key, source)
             if source.origin == "results":
-                for word in words_of(source.key):
+                words = words_of(source.key)
+                self.words[source.key] = len(words)
+                for word in words:
                     self.by_word[word].append(source)
         self.distinct = sorted(self.by_value)
         self.counts = [0, *accumulate(len(self.by_value[value]) for value in self.distinct)]
+
+    def ordered(self, words: tuple[str, ...]) -> list[Source]:
+        """The sources in results whose key holds one of these words, by their value; sorted once."""
+        if words not in self._ordered:
+            named = {id(source): source for word in words for source in self.by_word.get(word, ())}
+            self._ordered[words] = sorted(named.values(), key=lambda source: source.exact)
+        return self._ordered[words]
 
     def between(self, low: float, high: float) -> tuple[int, int]:
         """The stretch of `distinct` with values from `low` to `high`, both included."""

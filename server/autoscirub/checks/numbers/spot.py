@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from dataclasses import dataclass, field
-from decimal import Decimal
+from itertools import islice
 from typing import TYPE_CHECKING, Literal
 
 from autoscirub.checks.numbers.exempt import exempt_regions, is_year, part_of_a_name
@@ -14,16 +14,21 @@ from autoscirub.checks.numbers.markdown import from_markdown
 from autoscirub.checks.numbers.markup import from_html
 from autoscirub.checks.numbers.notebook import from_notebook
 from autoscirub.checks.numbers.prose import Prose
-from autoscirub.checks.numbers.readings import Reading, digits_as_ascii, read_number
+from autoscirub.checks.numbers.readings import digits_as_ascii, read_number
+from autoscirub.checks.numbers.spotted import Lines, Spotted, Sweep
+from autoscirub.checks.numbers.units import SCALES, UNIT, claim_of
+from autoscirub.checks.numbers.words import NUMBER_WORD, written_numbers
+from autoscirub.errors import CheckError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from autoscirub.checks.numbers.prose import Region
 
-__all__ = ["Format", "Spots", "Spotted", "find_numbers", "read_prose", "spot"]
+__all__ = ["MAX_NUMBERS", "Format", "Spots", "Spotted", "find_numbers", "read_prose", "spot"]
 
-Format = Literal["markdown", "latex", "html", "notebook", "text"]
+Format = Literal["markdown", "quarto", "latex", "html", "notebook", "text"]
+MAX_NUMBERS = 100_000
+"""Numbers of one report, so that its time has a bound whatever it holds."""
 _SEP = "[.,'’\u00a0\u2009\u202f\u2008]"
 _NUMBER = re.compile(
     rf"(?P<sign>[-+\u2212\u2013]?)"
@@ -32,52 +37,11 @@ _NUMBER = re.compile(
     r"|(?P<power>\s?[×xX·∙⋅]\s?10\s?(?:\^\s?\{?\s?[-+\u2212]?[0-9]{1,3}\}?|[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}))"
     r"|(?P<own>\^\s?\{?\s?[-+\u2212]?[0-9]{1,3}\}?|[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}))?+"
 )
-_UNIT = re.compile(
-    r"[\s\u00a0\u2009\u202f]?(?P<percent>%|‰|per\s?cent\b|percent(?:age points?)?\b|pp\b)"
-    r"|\s?(?P<scale>thousand|million|billion|trillion)\b|(?P<letter>[kKMB]|bn)(?![A-Za-z0-9/])"
-    r"|[\s\u00a0\u2009\u202f]?(?P<unit>[fpnuµmcdhkMGTPE]?(?:Wh?|Hz|eV|J|Pa|V|A|g|m|s|L|l|t|bar|mol|K|N|B|Ω|b)"
-    r"(?:[²³]|\^[23])?|°[CF]?|€|\$|£)(?![A-Za-z0-9])"
-)
-_SCALES = {"thousand": 3, "k": 3, "K": 3, "million": 6, "M": 6, "billion": 9, "bn": 9, "B": 9, "trillion": 12}
 _LINKED = re.compile(r"\s?(?:[–−-]|to|±|\+/-|and|;)\s?")
 _NAMED = re.compile(
     r"(?P<name>[A-Za-zα-ωΑ-Ω][\w-]{0,40})(?:\([^()\n]{0,20}\))?[\s\u00a0\u2009]*(?P<sign><=|>=|[<>≤≥])\s*$"
 )
 _SIGNS = ("<", ">", "≤", "≥", "=")
-_WORDS = {word: n for n, word in enumerate(
-    ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], 2)}  # fmt: skip
-_WORD = re.compile(rf"(?<![\w-])(?:{'|'.join(_WORDS)})\b", re.IGNORECASE)
-_CONTEXT = 160
-
-
-@dataclass
-class Spotted:
-    """One number as it stands in the report."""
-
-    line: int
-    """In the file; in a notebook, in its cell."""
-    text: str
-    start: int
-    end: int
-    readings: tuple[Reading, ...] = ()
-    exempt: str | None = None
-    """Why it is no claim: it is not looked up."""
-    soft: str | None = None
-    """Why it may be no claim: it is looked up, and exempt when nothing is like it."""
-    bound_to: str | None = None
-    compared: str | None = None
-    """`<`, `<=`, `>` or `>=` when it is a bound, as in p < 0.001."""
-    name: str | None = None
-    """What is compared."""
-    parts: tuple[Spotted, ...] = ()
-    """The numbers that it may be instead, when the separator is in doubt: 1 234, or 1,2."""
-    cell: int | None = None
-    context: str = field(default="", repr=False)
-
-    @property
-    def place(self) -> str:
-        """The line, or the cell and its line."""
-        return str(self.line) if self.cell is None else f"cell {self.cell} line {self.line}"
 
 
 @dataclass(frozen=True)
@@ -87,13 +51,15 @@ class Spots:
     text: str = field(repr=False)
     numbers: list[Spotted]
     loose: list[tuple[int, str]]
+    elsewhere: list[tuple[str, str]] = field(default_factory=list)
+    """(place, words) of what a reader sees and this file does not hold."""
 
 
 def read_prose(text: str, format: Format) -> Prose:  # noqa: A002 - the word the user writes
     """The report as its reader sees it. Raises CheckError for a notebook that is none."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if format == "markdown":
-        return from_markdown(text)
+    if format in ("markdown", "quarto"):
+        return from_markdown(text, executed=format == "quarto")
     if format == "latex":
         return from_latex(text)
     if format == "html":
@@ -106,69 +72,51 @@ def read_prose(text: str, format: Format) -> Prose:  # noqa: A002 - the word the
 
 
 def find_numbers(text: str, format: Format = "markdown") -> list[Spotted]:  # noqa: A002
-    """Every number of a report, exempt ones too. Raises CheckError for a notebook that is none."""
+    """Every number of a report, exempt ones too.
+
+    Raises CheckError for a notebook that is none, and for more than MAX_NUMBERS.
+    """
     return spot(read_prose(text, format)).numbers
 
 
 def spot(prose: Prose) -> Spots:
-    """Every number of a text. Time grows with its length."""
+    """Every number of a text, in time that grows with its length. Raises CheckError for more than MAX_NUMBERS."""
     text = digits_as_ascii(prose.text)
-    hard, soft = exempt_regions(text)
-    hard = sorted([*hard, *prose.regions], key=lambda region: region.start)
     comma = _decimal_comma(text)
-    found: list[Spotted] = []
-    lines = _Lines(text, prose.cells)
-    in_hard, in_soft = _Sweep(hard), _Sweep(soft)
-    for match in _NUMBER.finditer(text):
-        number = _one(text, match, comma, lines)
-        number.exempt = number.exempt or in_hard.reason(number.start)
-        number.soft = number.soft or in_soft.reason(number.start)
-        found.append(number)
-    _share_units(text, found)
-    in_hard, in_soft = _Sweep(hard), _Sweep(soft)
-    for match in _WORD.finditer(text):
-        reading = Reading(Decimal(_WORDS[match[0].lower()]), Decimal(1), "words")
-        word = lines.spotted(match.start(), match.end())
-        word.readings, word.soft = (reading,), "a number word"
-        word.exempt = in_hard.reason(word.start)
-        found.append(word)
-    found.sort(key=lambda number: number.start)
-    return Spots(text, found, _bind(text, found, prose.markers))
+    lines = Lines(text, prose.cells)
+    digits = [_one(text, match, comma, lines) for match in islice(_NUMBER.finditer(text), MAX_NUMBERS + 1)]
+    _share_units(text, digits)
+    words = list(islice(_written(text, lines), MAX_NUMBERS + 1))
+    hidden = [lines.hidden(piece) for piece in prose.hidden[: MAX_NUMBERS + 1]]
+    if len(digits) + len(words) + len(hidden) > MAX_NUMBERS:
+        raise CheckError(f"more than {MAX_NUMBERS:,} numbers: give the tables as files of their own")
+    mixed = {word.start for word in words if text[word.start].isdigit()}  # of 3¾ the 3 is a part
+    found = [n for n in digits if not mixed.intersection((n.start, n.start + 1))]
+    found = sorted([*found, *words], key=lambda number: number.start)
+    _excuse(found, text, prose)
+    loose = _bind(text, found, prose.markers, lines)
+    found = sorted([*hidden, *found], key=lambda number: number.start)
+    elsewhere = [(lines.spotted(at, at).place, told) for at, told in prose.elsewhere[:MAX_NUMBERS]]
+    return Spots(text, found, loose, elsewhere)
 
 
-class _Sweep:
-    """Which region holds an offset, asked in rising order."""
-
-    def __init__(self, regions: list[Region]) -> None:
-        self._regions = regions
-        self._next = 0
-        self._end = -1
-        self._reason = ""
-
-    def reason(self, offset: int) -> str | None:
-        while self._next < len(self._regions) and self._regions[self._next].start <= offset:
-            region = self._regions[self._next]
-            if region.end > self._end:
-                self._end, self._reason = region.end, region.reason
-            self._next += 1
-        return self._reason if offset < self._end else None
+def _written(text: str, lines: Lines) -> Iterator[Spotted]:
+    for written in written_numbers(text):
+        word = lines.spotted(written.start, written.end)
+        word.readings, word.claim = (written.reading,), "apart" if written.claim else ""
+        word.soft = None if written.claim else NUMBER_WORD
+        yield word
 
 
-class _Lines:
-    def __init__(self, text: str, cells: list[tuple[int, int]]) -> None:
-        self._text = text
-        self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
-        self._cells = cells
-
-    def spotted(self, start: int, end: int) -> Spotted:
-        line = bisect_right(self._starts, start)
-        at, cell = self._starts[line - 1], None
-        stop = self._starts[line] - 1 if line < len(self._starts) else len(self._text)
-        if self._cells:
-            offset, cell = self._cells[bisect_right(self._cells, (start, 1 << 60)) - 1]
-            line -= bisect_right(self._starts, offset) - 1
-        context = self._text[max(at, start - _CONTEXT) : min(stop, end + _CONTEXT)]
-        return Spotted(line, self._text[start:end][:80], start, end, cell=cell, context=context)
+def _excuse(numbers: list[Spotted], text: str, prose: Prose) -> None:
+    """Say of each number why it is, or may be, no claim."""
+    hard, soft = exempt_regions(text, citations=prose.citations)
+    hard = sorted([*hard, *(r for r in prose.regions if not r.soft)], key=lambda region: region.start)
+    soft = sorted([*soft, *(r for r in prose.regions if r.soft)], key=lambda region: region.start)
+    in_hard, in_soft = Sweep(hard), Sweep(soft)
+    for number in numbers:
+        number.excuse(in_hard.reason(number.start), hard=True)
+        number.excuse(in_soft.reason(number.start), hard=False)
 
 
 def _decimal_comma(text: str) -> bool | None:
@@ -186,7 +134,7 @@ def _decimal_comma(text: str) -> bool | None:
     )
 
 
-def _one(text: str, match: re.Match[str], comma: bool | None, lines: _Lines) -> Spotted:
+def _one(text: str, match: re.Match[str], comma: bool | None, lines: Lines) -> Spotted:
     core, sign = match["core"], match["sign"]
     start, end = match.start("core"), match.end()
     if sign:
@@ -198,15 +146,19 @@ def _one(text: str, match: re.Match[str], comma: bool | None, lines: _Lines) -> 
     base_ten = match["own"] if core == "10" else None
     if match["own"] and not base_ten:
         end = match.start("own")
-    named = part_of_a_name(text, start, end, decimal="." in core)
-    unit = _UNIT.match(text, end)
+    decimal = "." in core
+    unit = UNIT.match(text, end)
     if unit and unit[0] == "s" and len(core) == 4:
         unit = None  # the 1790s are no seconds
     spotted = lines.spotted(start, unit.end() if unit else end)
-    if named:
+    broken = decimal or "," in core
+    spotted.claim = (
+        claim_of(text, start, end, decimal=broken) if unit or not text[end : end + 1].isalnum() else ""
+    )
+    if part_of_a_name(text, start, end, decimal=decimal, claim=spotted.claim):
         spotted.exempt = "part of a name"
         return spotted
-    exponent = _SCALES.get((unit["scale"] or unit["letter"] or "") if unit else "", 0)
+    exponent = SCALES.get((unit["scale"] or unit["letter"] or "") if unit else "", 0)
     percent = unit["percent"] if unit else None
     kind = "" if not percent else "‰" if percent == "‰" else "%"
     readings = read_number(core, power, base_ten, negative=sign in ("-", "\u2212", "\u2013"), comma=comma)
@@ -227,7 +179,7 @@ def _one(text: str, match: re.Match[str], comma: bool | None, lines: _Lines) -> 
     return spotted
 
 
-def _parts(match: re.Match[str], comma: bool | None, lines: _Lines) -> Iterator[Spotted]:
+def _parts(match: re.Match[str], comma: bool | None, lines: Lines) -> Iterator[Spotted]:
     pieces = list(re.finditer(r"[^ ,]+", match["core"]))
     if len(pieces) > 20:
         return
@@ -262,19 +214,28 @@ def _share_units(text: str, numbers: list[Spotted]) -> None:
             continue
         if kind in ("%", "‰") and not left.readings[0].kind:
             left.readings = tuple(reading.as_share(kind) for reading in left.readings)
+        left.claim = left.claim or right.claim
         if shift and not any(reading.shift for reading in left.readings):
             left.readings += tuple(reading.scaled(shift) for reading in left.readings)
 
 
-def _bind(text: str, numbers: list[Spotted], markers: list[tuple[int, str]]) -> list[tuple[int, str]]:
+def _bind(
+    text: str, numbers: list[Spotted], markers: list[tuple[int, str]], lines: Lines
+) -> list[tuple[int, str]]:
     """Give each marker's key to the number before it on its line; returns the markers that have none."""
     ends = [number.end for number in numbers]
     loose = []
     for offset, key in markers:
         at = bisect_left(ends, offset + 1) - 1
-        gap = text[ends[at] : offset] if at >= 0 else "\n"
-        if len(gap) > 60 or "\n" in gap.rstrip("\n") or "|" in gap or numbers[at].bound_to is not None:
-            loose.append((text.count("\n", 0, offset) + 1, key))
+        gap = text[ends[at] : min(offset, ends[at] + 100)] if at >= 0 else "\n"
+        if (
+            at < 0
+            or len(gap) > 60
+            or "\n" in gap.rstrip("\n")
+            or "|" in gap
+            or numbers[at].bound_to is not None
+        ):
+            loose.append((lines.spotted(offset, offset).line, key))
         else:
             numbers[at].bound_to = key
     return loose
