@@ -280,6 +280,8 @@ def test_a_change_of_the_report_asks_what_was_shown_it_and_says_so(study, oracle
     checked = check(project)
     assert {request.subject for request in oracle.ASKED if request.kind == "criterion"} == {"READ", "BOTH"}
     assert "report" in checked.report.criteria[0].asked_again_because
+    # Labelled with the judge that really answered, not with the one that was asked for.
+    assert checked.report.decisions[0].parts[0].evidence[0].note.startswith("judge oracle (oracle-1)")
     oracle.ASKED.clear()
     (project / "report.md").touch()
     check(project)
