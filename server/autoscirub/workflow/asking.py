@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -71,7 +72,6 @@ class Asking:
 
     def __post_init__(self) -> None:
         self.ledger = self._ledger()
-        self.concerns: list[str] = []
 
     # What is kept
 
@@ -125,7 +125,6 @@ class Asking:
         if waiting:
             import anyio
 
-            self.concerns = self._addressed()
             anyio.run(self._ask_all, waiting, told)
         return told
 
@@ -261,7 +260,7 @@ class Asking:
             prompt_version=PROMPT_VERSION,
             prompt_digest=question.prompt.digest,
             workspace=question.manifest,
-            concerns=self.concerns[:_MOST_CONCERNS],
+            concerns=self.addressed,
             at=now(),
         )
         flipped = self._flipped(kept)
@@ -294,13 +293,14 @@ class Asking:
             "verdict does not cite"
         ]
 
-    def _addressed(self) -> list[str]:
+    @functools.cached_property
+    def addressed(self) -> list[str]:
         """Text anywhere in the project's files that addresses a judge, also where the judge is not shown it."""
         opened = self.questions.opened
         own = {opened.config.rubric or "rubric.toml", "prereg.toml", opened.location.config.source or ""}
         files = [name for name, _ in project_files(opened) if name not in own]
-        searched = search_addressing(opened.root, files)
-        return [f"{found.path}:{found.line} addresses a judge: {found.excerpt}" for found in searched.found]
+        found = search_addressing(opened.root, files).found[:_MOST_CONCERNS]
+        return [f"{entry.path}:{entry.line} addresses a judge: {entry.excerpt}" for entry in found]
 
     def _spent_today(self) -> float:
         today = datetime.now(UTC).date().isoformat()

@@ -112,6 +112,9 @@ def _concerns(record: Record, decisions: list[Decision]) -> list[str]:
     for key in dict.fromkeys(key for key in keys if key):
         kept = record.model(f"state/verdicts/{key}.json", KeptVerdict)
         found += kept.concerns if kept is not None else []
+    newest = next((step for step in reversed(record.steps) if step.event == "check"), None)
+    addressed = newest.facts.get("addressed") if newest is not None else None
+    found += [text for text in addressed if isinstance(text, str)] if isinstance(addressed, list) else []
     outcome = record.model(f"state/{Verification.file_name}", Verification)
     found += outcome.judge.concerns if outcome is not None and outcome.judge is not None else []
     return list(dict.fromkeys(found))

@@ -132,6 +132,8 @@ class RoundVerification:
             if kept_model(session, f"{base}/{SUMMARY}", ChangeSummary) is not None:
                 self.plan = None
         whole = self.current is not None and self.current.status == "complete"
+        self.addressed: list[str] = []
+        """Text of the project's that addresses a judge, where one is set up."""
         self.opens = self.previous is None or self.plan is not None or whole
         number = self.current.number if self.current and self.current.number else 0
         self.number = next_number(self.rounds) if self.opens else number
@@ -163,6 +165,8 @@ class RoundVerification:
             progress=progress,
         )
         if reader is not None:
+            # Also where nobody is asked: whoever reads the record is to know.
+            self.addressed = reader.asking.addressed if may_ask else []
             self.inputs = reader.read(self.rubric.model, self.inputs, kept=kept, fresh=fresh)
         self.criteria: CriteriaVerification = verify_criteria(
             self.rubric.model,
@@ -231,6 +235,7 @@ class RoundVerification:
             "reused": len(self.criteria.reused),
             "ended": ended.model_dump(mode="json") if ended else None,
             "settings": self.opened.deciding(),
+            "addressed": self.addressed,
         }
         checked.report, checked.ended = self.report, ended
         checked.rubric = self.rubric.source
