@@ -88,6 +88,7 @@ def _not_done(report: VerificationReport) -> str:
     words = (
         (statuses.count("not_satisfied"), "not satisfied"),
         (statuses.count("cannot_assess"), "could not be told"),
+        (statuses.count("error"), "could not be judged"),
     )
     counted = ", ".join(f"{count} {word}" for count, word in words if count)
     return f"not done: {counted}; next: autoscirub round"

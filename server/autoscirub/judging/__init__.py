@@ -3,6 +3,7 @@
 from autoscirub.judging.addressing import Addressed, Searched, addressing, search_addressing
 from autoscirub.judging.backends import (
     Backend,
+    JudgeProgram,
     Purse,
     ask_within,
     keep_so_far,
@@ -13,7 +14,15 @@ from autoscirub.judging.backends import (
     with_faults,
 )
 from autoscirub.judging.looking import problems_of
-from autoscirub.judging.panel import PanelAnswer, ReadReply, ask_panel, panel_answer, panel_error, run_panels
+from autoscirub.judging.panel import (
+    PanelAnswer,
+    ReadReply,
+    ask_panel,
+    panel_answer,
+    panel_error,
+    run_panels,
+    verdict_fault,
+)
 from autoscirub.judging.profiles import CRITERION, HYPOTHESIS, Profile, load_profile, profile_names
 from autoscirub.judging.prompting import PROMPT_VERSION, Prompt, criterion_prompt, hypothesis_prompt
 from autoscirub.judging.replies import Reading, Unused, read_reply, repair_request
@@ -31,6 +40,7 @@ __all__ = [
     "Addressed",
     "Backend",
     "Digests",
+    "JudgeProgram",
     "PanelAnswer",
     "Profile",
     "Prompt",
@@ -69,6 +79,7 @@ __all__ = [
     "run_panels",
     "search_addressing",
     "tool_server_command",
+    "verdict_fault",
     "with_faults",
     "workspace_digest",
 ]

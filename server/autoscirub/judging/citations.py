@@ -14,6 +14,7 @@ Everything else is the judge's own words, and no citation.
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
@@ -36,8 +37,8 @@ _NEAR = 25
 """Characters between a quotation and the file that is named after it."""
 _URL = re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://\S+", re.IGNORECASE)
 _LINES = (
-    r"(?::(?P<colon>[0-9]{1,9})(?![0-9]*\.?[0-9])(?:[-–][0-9]{1,9})?"
-    r"|[,\s(]{0,3}\b(?:lines?|L)\.?\s?(?P<line>[0-9]{1,9})(?:\s?[-–]\s?L?(?P<last>[0-9]{1,9}))?)?"
+    r"(?::(?P<colon>[0-9]{1,30})(?![0-9]*\.?[0-9])(?:[-–][0-9]{1,9})?"
+    r"|[,\s(]{0,3}\b(?:lines?|L)\.?\s?(?P<line>[0-9]{1,30})(?:\s?[-–]\s?L?(?P<last>[0-9]{1,9}))?)?"
 )
 _PATH = re.compile(
     r"(?<![\w@/\\.~+-])(?P<path>(?:[A-Za-z]:[\\/]|~/|/|(?:\.{1,2}[\\/])+)?(?:[\w.+@-]{1,200}[\\/]){0,40}"
@@ -178,11 +179,9 @@ def _files(sentence: str, odd: list[str], folders: set[str]) -> list[tuple[Citat
     """The files that a sentence names, with the place where each name ends, in order."""
     found: list[tuple[Citation, int]] = []
     for path in odd:
-        at = sentence.find(path)
-        while at != -1:
-            sentence = _covered(sentence, at, at + len(path))
-            found.append((Citation("file", path, path), at + len(path)))
-            at = sentence.find(path)
+        for match in list(_odd(path).finditer(sentence)):
+            sentence = _covered(sentence, match.start("path"), match.end("path"))
+            found.append((Citation("file", path, path), match.end("path")))
     for pattern in (_PATH, _OUTSIDE, _TICKED):
         for match in pattern.finditer(sentence):
             path = match["path"].rstrip(".")
@@ -194,6 +193,16 @@ def _files(sentence: str, odd: list[str], folders: set[str]) -> list[tuple[Citat
             found.append((Citation("file", text, path, line=int(line) if line else None), match.end()))
         sentence = _blank(pattern, sentence)
     return sorted(found, key=lambda pair: pair[1])
+
+
+@functools.lru_cache(maxsize=512)
+def _odd(path: str) -> re.Pattern[str]:
+    """A file's name that no pattern finds, as a name of its own: a file that is called `the`, or `=`, is no word of a
+    sentence, and takes nothing away from one."""
+    name = rf"(?P<path>{re.escape(path)})"
+    if "/" in path or "." in path.strip("."):
+        return re.compile(rf"(?<![\w./:=-]){name}(?![\w/=-])")
+    return re.compile(rf"(?<=[`\"']){name}(?=[`\"'])")
 
 
 def _of_sentence(sentence: str, files: list[tuple[Citation, int]]) -> Iterator[Citation]:

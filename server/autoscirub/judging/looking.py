@@ -79,6 +79,8 @@ def problems_of(
             _look_up(look, f"evidence_found[{i}]", item, strict=flag is True)
         for i, item in enumerate(verdict.artifact_references):
             _look_up(look, f"artifact_references[{i}]", item, strict=flag is True)
+            if flag is True and not _names_a_file(item, files):
+                look.problems.append(f"artifact_references[{i}] is {shown(item)}, which is none of the files")
         if flag is True and verdict.evidence_found and not look.held and not look.problems:
             look.problems.append(
                 "satisfied is true, and nothing in evidence_found or artifact_references names a file, value or "
@@ -90,6 +92,17 @@ def problems_of(
     if look.looked > _MAX_CITATIONS:
         look.problems.append("it cites more than is looked up; expected the few things that it rests on")
     return list(dict.fromkeys(look.problems))[:MAX_PROBLEMS]
+
+
+def _names_a_file(reference: str, files: ShownFiles) -> bool:
+    """Whether a reference is a file that was shown, or a place in one: `report.md`, `report.md:4`, `report.md#x`."""
+    plain = reference.strip().strip("`\"'").removeprefix("./")
+    return any(
+        plain == path
+        or plain.startswith((f"{path}:", f"{path}#", f"{path} "))
+        or path.startswith(f"{plain.rstrip('/')}/")
+        for path in files.paths
+    )
 
 
 def _look_up(look: _Look, where: str, text: str, *, strict: bool) -> None:

@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     from autoscirub.judging.backends.purse import Purse
     from autoscirub.models import JudgeReply, JudgeRequest
 
-__all__ = ["PanelAnswer", "ReadReply", "ask_panel", "panel_answer", "panel_error", "run_panels"]
+__all__ = [
+    "PanelAnswer",
+    "ReadReply",
+    "ask_panel",
+    "panel_answer",
+    "panel_error",
+    "run_panels",
+    "verdict_fault",
+]
 
 
 @dataclass(frozen=True)
@@ -51,6 +59,25 @@ def panel_answer(members: Sequence[Member], agree: int) -> bool | None:
     answers = [member.answer for member in members]
     enough = [value for value in (True, False) if sum(answer is value for answer in answers) >= agree]
     return enough[0] if len(enough) == 1 else None
+
+
+def verdict_fault(members: Sequence[Member], agree: int, answer: bool | None) -> str | None:
+    """Why a kept verdict cannot be one that this package reached; None when it can.
+
+    A member counts as its own verdict says, or not at all where that has problems, or where there is none.
+    """
+    for member in members:
+        verdict = member.verdict
+        flag = None
+        if isinstance(verdict, CriterionVerdict):
+            flag = verdict.satisfied
+        elif verdict is not None:
+            flag = verdict.supports_hypothesis
+        if member.answer is not (None if member.problems or member.error else flag):
+            return f"member {member.member} counts as {member.answer}, and its verdict says {flag}"
+    if panel_answer(members, agree) is not answer:
+        return f"it says {answer}, and its members do not come to that"
+    return None
 
 
 def panel_error(members: Sequence[Member]) -> str | None:

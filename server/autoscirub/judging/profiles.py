@@ -7,7 +7,7 @@ import posixpath
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from autoscirub.checks import LOCK_NAME, PREDICTIONS_NAME, find_report, path_faults, result_places
+from autoscirub.checks import LOCK_NAME, PREDICTIONS_NAME, SHORT_NAME, find_report, path_faults, result_places
 from autoscirub.errors import BlindingError
 from autoscirub.judging.profiles_patterns import Patterns
 from autoscirub.judging.profiles_rules import NO_RULE, Rule, folded, rule_for
@@ -133,7 +133,8 @@ def load_profile(project: Project, name: str, criterion: Criterion | None = None
         name,
         allowed,
         Patterns(named or ["."]),
-        Patterns(own.exclude),
+        # The rubric is the trusted side's: what the other criteria ask, and how they weigh, is no evidence.
+        Patterns([*own.exclude, *((config.rubric or SHORT_NAME, LOCK_NAME) if name == CRITERION else ())]),
         frozenset(Patterns.plain(entry) for entry in (*own.links, *sources)),
         blind=name == HYPOTHESIS or not shown_report,
         report=Patterns.plain(config.report) if config.report else None,

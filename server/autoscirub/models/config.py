@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from autoscirub.models.base import Closed
 
@@ -143,6 +143,15 @@ class JudgeConfig(Closed):
     money_day: _Positive | None = Field(
         default=None, description="US dollars a day may cost; null: no limit of the project's own"
     )
+
+    @model_validator(mode="after")
+    def _can_agree(self) -> JudgeConfig:
+        if self.agree > self.repeats:
+            raise ValueError(
+                f"agree = {self.agree} of a panel of {self.repeats} (repeats) could never be met; set it to "
+                f"{self.repeats} or less"
+            )
+        return self
 
 
 class ProfileConfig(Closed):

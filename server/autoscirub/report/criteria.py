@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TextIO
 
-from autoscirub.models import Answer
+from autoscirub.models import Answer, DecidedBy
 from autoscirub.report.terminal import plain, sign
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["render_criterion", "render_ending", "render_report"]
 
 _SHOWN_SATISFIED = 30
+_DOUBTS = 5
 _ENDINGS = {
     "satisfied": "satisfied: the work is done",
     "satisfied_in_reduced_scope": "satisfied in reduced scope: an agent changed what was asked for",
@@ -70,7 +71,18 @@ def _lines(result: CriterionResult, decision: Decision | None, stream: TextIO, w
         lines += [
             f"{pad}{plain(line)}" for line in result.evidence_gap.splitlines() or ["no reason was kept"]
         ]
-    return lines
+    return [*lines, *(f"{' ' * (width + 6)}{plain(line)}" for line in _judged_with(decision))]
+
+
+def _judged_with(decision: Decision | None) -> list[str]:
+    """What must be said beside a judge's yes: on which ask, where it was judged, what it is doubted for."""
+    parts = decision.parts if decision is not None and decision.answer is Answer.HOLDS else []
+    said = [line for part in parts if part.decided_by is DecidedBy.JUDGE for line in part.open]
+    return (
+        said
+        if len(said) <= _DOUBTS
+        else [*said[:_DOUBTS], f"and {len(said) - _DOUBTS} more; all with --json"]
+    )
 
 
 def render_criterion(result: CriterionResult, decision: Decision, stream: TextIO) -> str:
@@ -85,6 +97,7 @@ def render_criterion(result: CriterionResult, decision: Decision, stream: TextIO
         ("to do", result.required_actions),
     ):
         lines += [f"  {title:<8} {plain(entry)}" for entry in entries]
+    lines += [f"  {'judge':<8} {plain(line)}" for line in _judged_with(decision)]
     return "\n".join(lines)
 
 

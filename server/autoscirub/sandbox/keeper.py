@@ -57,16 +57,15 @@ def _children() -> list[int]:
 
 
 def _end(child: int) -> None:
-    # Those of a killed child come to us, and are killed on the next turn.
-    for _ in range(1000):
+    # Those of a killed child come to us, and are killed on the next turn: so one is waited for at a time.
+    for _ in range(100_000):
         for target in (child, *_children()):
             with contextlib.suppress(OSError):
                 os.killpg(target, signal.SIGKILL)
             with contextlib.suppress(OSError):
                 os.kill(target, signal.SIGKILL)
         try:
-            while True:
-                os.waitpid(-1, 0)
+            os.waitpid(-1, 0)
         except ChildProcessError:
             return
 

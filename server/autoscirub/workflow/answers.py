@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from autoscirub.models import Ask, KeptVerdict, Member
 
-__all__ = ["ANSWERS", "ELSEWHERE", "failed_reading", "reading_of", "said_of", "settled_members"]
+__all__ = ["ANSWERS", "ELSEWHERE", "failed_reading", "reading_of", "said_of", "settled_members", "turned"]
 
 ELSEWHERE = "judged elsewhere, not on this machine: as good as the record that it comes from"
 ANSWERS = {True: Answer.HOLDS, False: Answer.DOES_NOT_HOLD, None: Answer.COULD_NOT_BE_TOLD}
@@ -34,7 +34,7 @@ def reading_of(
     evidence += [Evidence(path=path, sha256=shown[path]) for path in references if path in shown]
     open_ = [] if kept.answer is True else [line for member in kept.members for line in _untold(kept, member)]
     open_ += [ELSEWHERE] if elsewhere else []
-    open_ += [f"concern: {concern}" for concern in [*kept.concerns, *_before(kept, earlier, asked)]]
+    open_ += [f"concern: {concern}" for concern in [*kept.concerns, *turned(kept, earlier)]]
     decision = Decision(
         subject="judge",
         question=question,
@@ -114,13 +114,15 @@ def _untold(kept: KeptVerdict, member: Member) -> list[str]:
     return []
 
 
-def _before(kept: KeptVerdict, asks: Sequence[Ask], asked: int) -> list[str]:
+def turned(kept: KeptVerdict, asks: Sequence[Ask]) -> list[str]:
     """`satisfied on ask 3 of 4, before it not`: that a judge was asked until it said yes shows."""
+    asked = max((ask.ask for ask in asks), default=1)
     place = _place(kept, asks, asked)
     answers = [ask.panel for ask in asks if ask.ask < place and ask.error is None]
     if kept.answer is not True or all(answers):
         return []
-    return [f"satisfied on ask {place} of {asked}, before it {'not' if False in answers else 'not told'}"]
+    word = "satisfied" if kept.kind == "criterion" else "a yes"
+    return [f"{word} on ask {place} of {asked}, before it {'not' if False in answers else 'not told'}"]
 
 
 def _place(kept: KeptVerdict, asks: Sequence[Ask], asked: int) -> int:

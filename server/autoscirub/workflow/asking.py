@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 from dataclasses import dataclass, field
@@ -23,9 +24,10 @@ from autoscirub.judging import (
     read_reply,
     repair_request,
     search_addressing,
+    verdict_fault,
 )
-from autoscirub.models import Ask, KeptVerdict, now, strict_json
-from autoscirub.store import decode
+from autoscirub.models import Ask, KeptVerdict, Member, now, strict_json
+from autoscirub.store import decode, sha256_bytes
 from autoscirub.workflow.guarding import project_files
 
 if TYPE_CHECKING:
@@ -34,14 +36,17 @@ if TYPE_CHECKING:
     import anyio
 
     from autoscirub.judging import Workspace
-    from autoscirub.models import JudgeReply, Member
+    from autoscirub.models import JudgeReply
     from autoscirub.store import Session
     from autoscirub.workflow.questions import Question, Questions
 
 __all__ = ["ASKS", "NOT_ASKED", "Asking", "Told"]
 
 ASKS = "asks.jsonl"
+BEGUN = ".lock.asking"
+CUT_OFF = "cut off: no answer came"
 _MOST_CONCERNS = 50
+_WAIT = "wait until whatever writes there is done, and check again"
 NOT_ASKED = "not asked: this only looks; `autoscirub check` asks"
 
 
@@ -72,6 +77,9 @@ class Asking:
 
     def __post_init__(self) -> None:
         self.ledger = self._ledger()
+        self._left = self._cut_off()
+        """What an earlier command had begun to ask when it was killed: it counts, and is recorded with the next."""
+        self.ledger += self._left
 
     # What is kept
 
@@ -87,8 +95,17 @@ class Asking:
             return None
         if (verdict.key, verdict.subject, verdict.kind) != (question.key, question.subject, question.kind):
             return None
+        if verdict_fault(verdict.members, verdict.agree, verdict.answer) is not None:
+            return None
         history = self.session.history
         return Told(verdict, elsewhere=history is None or not history.reached_here(data))
+
+    def verdict_digest(self, question: Question) -> str:
+        """The digest of the verdict that is kept on a question, from just now or before; of nothing where none is."""
+        data = self.session.kept(f"state/verdicts/{question.key}.json")
+        if question.key in self.verdicts:
+            data = strict_json(self.verdicts[question.key]).encode("utf-8")
+        return sha256_bytes(data or b"")
 
     def asks_on(self, subject: str) -> list[Ask]:
         """Every call on a subject, oldest first, those of just now too."""
@@ -125,23 +142,58 @@ class Asking:
         if waiting:
             import anyio
 
-            anyio.run(self._ask_all, waiting, told)
+            self._begin(waiting)
+            try:
+                anyio.run(self._ask_all, waiting, told)
+            except BaseException:
+                self.record()  # what was asked stands in the ledger, also where this is broken off
+                raise
         return told
+
+    def _begin(self, questions: Sequence[Question]) -> None:
+        """Write down what is about to be asked: a kill must not take a call out of the ledger."""
+        lines = [
+            self._line(question, Member(member=member, error=CUT_OFF), None, CUT_OFF)
+            for question in questions
+            for member in range(1, self.questions.config.repeats + 1)
+        ]
+        text = "".join(strict_json(line, indent=None) for line in lines)
+        self.questions.opened.state.write_bytes(BEGUN, text.encode("utf-8"))
+
+    def _cut_off(self) -> list[Ask]:
+        """What was begun to be asked, and is not in the ledger."""
+        data = self.questions.opened.state.read_bytes(BEGUN)
+        found = []
+        for line in (data or b"").splitlines():
+            with contextlib.suppress(ValidationError):
+                ask = Ask.model_validate_json(line)
+                known = max((entry.ask for entry in self.ledger if entry.subject == ask.subject), default=0)
+                if ask.ask > known:
+                    found.append(ask)
+        return found
 
     def record(self) -> None:
         """A step of its own for what was asked just now, whatever becomes of the command. Nothing where nothing was."""
-        if not self.asks:
+        new = [*self._left, *self._cut_off_left(), *self.asks]
+        if not new:
             return
         state: dict[str, bytes | None] = {}
         for key, verdict in self.verdicts.items():
             state[f"verdicts/{key}.json"] = strict_json(verdict).encode("utf-8")
         lines = self.session.kept(f"state/{ASKS}") or b""
-        state[ASKS] = lines + b"".join(strict_json(ask, indent=None).encode("utf-8") for ask in self.asks)
+        state[ASKS] = lines + b"".join(strict_json(ask, indent=None).encode("utf-8") for ask in new)
         if self.session.history is not None:
             self.session.history.remember_reports([data for data in state.values() if data is not None])
-        facts = {"asks": len(self.asks), "subjects": sorted({ask.subject for ask in self.asks})}
+        facts = {"asks": len(new), "subjects": sorted({ask.subject for ask in new})}
         self.session.record("judged", at=self.at, facts=facts, state=state)
-        self.ledger, self.asks, self.verdicts = [*self.ledger, *self.asks], [], {}
+        self.questions.opened.state.remove(BEGUN)
+        self.ledger = [*self.ledger, *(ask for ask in new if ask not in self._left)]
+        self._left, self.asks, self.verdicts = [], [], {}
+
+    def _cut_off_left(self) -> list[Ask]:
+        """Of what was begun, what no answer and no error came of: it was asked all the same."""
+        ended = {(ask.subject, ask.ask, ask.member) for ask in self.asks}
+        return [ask for ask in self._cut_off() if (ask.subject, ask.ask, ask.member) not in ended]
 
     def _refused(self, question: Question) -> str | None:
         """Why the judge may not be asked this now; None when it may."""
@@ -201,7 +253,11 @@ class Asking:
                 await run_sync(workspace.verify)
             except BlindingError as changed:
                 answer, error = None, str(changed)
+            if error is None and not await run_sync(self._is_as_it_was, question):
+                answer, error = None, f"what the judge was shown changed meanwhile; {_WAIT}"
             self._enter(question, members, answer, error)
+        except Exception as cause:  # noqa: BLE001 - somebody else's judge, whatever it does, is one question's error
+            return Told(error=f"judge {backend.name}: {type(cause).__name__}: {str(cause)[:300]}")
         finally:
             await run_sync(workspace.close)
         if error is not None:
@@ -210,40 +266,40 @@ class Asking:
         self.verdicts[question.key] = verdict
         return Told(verdict)
 
+    def _is_as_it_was(self, question: Question) -> bool:
+        """Whether the project still shows what the judge has read."""
+        return self.questions.manifest_of(question).digest == question.manifest.digest
+
     def _build(self, question: Question) -> Workspace:
         workspace = build_workspace(
             self.questions.opened, question.manifest.profile, criterion=question.criterion
         )
         if workspace.manifest.digest != question.manifest.digest:
             workspace.close()
-            raise BlindingError(
-                "what the judge is shown changed while the question was put; wait until whatever writes there is done, "
-                "and check again"
-            )
+            raise BlindingError(f"what the judge is shown changed while the question was put; {_WAIT}")
         return workspace
 
     def _enter(
         self, question: Question, members: Sequence[Member], answer: bool | None, error: str | None
     ) -> None:
-        number = max((ask.ask for ask in self.asks_on(question.subject)), default=0) + 1
-        for member in members:
-            self.asks.append(
-                Ask(
-                    kind=question.kind,
-                    subject=question.subject,
-                    key=question.key,
-                    round=self.round,
-                    ask=number,
-                    member=member.member,
-                    answer=member.answer,
-                    panel=answer,
-                    error=member.error or error,
-                    backend=self.questions.config.backend,
-                    model_served=member.model_served,
-                    cost_usd=member.usage.cost_usd,
-                    at=now(),
-                )
-            )
+        self.asks += [self._line(question, member, answer, member.error or error) for member in members]
+
+    def _line(self, question: Question, member: Member, answer: bool | None, error: str | None) -> Ask:
+        return Ask(
+            kind=question.kind,
+            subject=question.subject,
+            key=question.key,
+            round=self.round,
+            ask=max((ask.ask for ask in self.ledger if ask.subject == question.subject), default=0) + 1,
+            member=member.member,
+            answer=member.answer,
+            panel=answer,
+            error=error,
+            backend=self.questions.config.backend,
+            model_served=member.model_served,
+            cost_usd=member.usage.cost_usd,
+            at=now(),
+        )
 
     def _verdict(self, question: Question, members: list[Member], answer: bool | None) -> KeptVerdict:
         config = self.questions.config

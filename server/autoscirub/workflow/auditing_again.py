@@ -21,7 +21,7 @@ from autoscirub.checks import (
     read_predictions,
 )
 from autoscirub.errors import PredictionsError, ResultsError
-from autoscirub.judging import panel_answer
+from autoscirub.judging import verdict_fault
 from autoscirub.models import (
     Answer,
     DecidedBy,
@@ -248,8 +248,8 @@ def _verdict_fault(record: Record, step: Step, decision: Decision) -> str | None
             return "rests on a judge's verdict that the step does not keep"
         if kept.key != part.inputs_digest or kept.subject != decision.subject:
             return "rests on a judge's verdict on something else"
-        if panel_answer(kept.members, kept.agree) is not kept.answer:
-            return f"rests on a verdict that says {kept.answer}, and its members do not come to that"
+        if fault := verdict_fault(kept.members, kept.agree, kept.answer):
+            return f"rests on a verdict that nobody can have given: {fault}"
         if ANSWERS[kept.answer] is not part.answer:
             return f"is recorded as {part.answer.value}, and the judge's verdict says {kept.answer}"
     return None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from autoscirub.checks import LOCK_NAME, PREDICTIONS_NAME
 from autoscirub.errors import StateError
+from autoscirub.judging import JudgeProgram
 from autoscirub.models import now
 from autoscirub.store import CONFIG_NAMES, read_regular, write_atomic
 
@@ -145,6 +146,10 @@ class Guard:
 
 def _locked_names(opened: Project) -> list[str]:
     names = [PREDICTIONS_NAME, LOCK_NAME, opened.config.rubric or "rubric.toml", "autoscirub.toml"]
+    judge = opened.config.judge
+    if judge.backend == "command" and judge.command:
+        # Whoever revises could have the judge say yes.
+        names += JudgeProgram(judge.command, opened.root).own_files()
     return [*names, *(name for name in CONFIG_NAMES if name not in names and (opened.root / name).exists())]
 
 

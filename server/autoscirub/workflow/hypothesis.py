@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Literal
 from autoscirub.errors import AutoscirubError
 from autoscirub.judging import HYPOTHESIS
 from autoscirub.models import Evidence, HypothesisVerdict, JudgeVerdict
-from autoscirub.workflow.answers import ELSEWHERE, said_of, settled_members
+from autoscirub.workflow.answers import ELSEWHERE, said_of, settled_members, turned
 from autoscirub.workflow.asking import NOT_ASKED, Asking, Told
 from autoscirub.workflow.questions import Questions
+from autoscirub.workflow.rounds import current_round, read_rounds
 
 if TYPE_CHECKING:
     from autoscirub.models import KeptVerdict, Prereg
@@ -43,8 +44,8 @@ def judge_hypothesis(
     """Put the hypothesis to the project's judge. What was asked just now is recorded, as a step of its own."""
     if may == "no" or opened.config.judge.backend == "none":
         return Judged(open=[NOT_JUDGED])
-    loop = session.manifest.loop
-    asking = Asking(Questions(opened), session, loop.first_round if loop else None, at)
+    current = current_round(read_rounds(session))
+    asking = Asking(Questions(opened), session, current.number if current else None, at)
     try:
         question = asking.questions.of_hypothesis(prereg)
     except AutoscirubError as error:
@@ -54,7 +55,10 @@ def judge_hypothesis(
     else:
         told = asking.ask([question], fresh=fresh)[HYPOTHESIS]
         asking.record()
-    return _judged(told.verdict, elsewhere=told.elsewhere) if told.verdict is not None else _failed(told)
+    if told.verdict is None:
+        return _failed(told)
+    asks = asking.asks_on(HYPOTHESIS)
+    return _judged(told.verdict, turned(told.verdict, asks), elsewhere=told.elsewhere)
 
 
 def _failed(told: Told) -> Judged:
@@ -62,7 +66,7 @@ def _failed(told: Told) -> Judged:
     return Judged(asked=told.asked, word=word, open=[f"{word}: {told.error}"])
 
 
-def _judged(kept: KeptVerdict, *, elsewhere: bool) -> Judged:
+def _judged(kept: KeptVerdict, before: list[str], *, elsewhere: bool) -> Judged:
     said = [member.verdict for member in settled_members(kept)]
     verdicts = [verdict for verdict in said if isinstance(verdict, HypothesisVerdict)]
     reasons = next((verdict.reasoning for verdict in verdicts), "no member gave a verdict that counts")
@@ -72,9 +76,10 @@ def _judged(kept: KeptVerdict, *, elsewhere: bool) -> Judged:
         supports_hypothesis=kept.answer,
         confidence=next((entry.confidence for entry in verdicts if entry.confidence is not None), None),
         reasoning=reasons,
-        concerns=[*concerns, *problems, *kept.concerns],
+        concerns=[*before, *concerns, *problems, *kept.concerns],
     )
     word = _WORDS[kept.answer] + (" (judged elsewhere)" if elsewhere else "")
+    word += f" ({before[0]})" if before else ""
     open_ = [f"the judge's concern: {concern}" for concern in verdict.concerns]
     open_ += [word] if kept.answer is not True else []
     open_ += [ELSEWHERE] if elsewhere else []

@@ -17,7 +17,7 @@ from autoscirub.errors import AutoscirubError, CheckError, ConfigError
 from autoscirub.judging import HYPOTHESIS
 from autoscirub.models import Asks, Cost, DecidedBy, Decision, Evidence, now
 from autoscirub.store import open_project
-from autoscirub.workflow.answers import ANSWERS, failed_reading, reading_of, said_of
+from autoscirub.workflow.answers import ANSWERS, ELSEWHERE, failed_reading, reading_of, said_of, turned
 from autoscirub.workflow.asking import NOT_ASKED, Asking, Told
 from autoscirub.workflow.locking import require_rubric, require_settings, with_judge
 from autoscirub.workflow.questions import Questions
@@ -171,7 +171,8 @@ def _add(run: JudgeRun, asking: Asking, question: Question, told: Told) -> None:
             told.verdict, _asked(question), earlier=asks, asked=asked, elsewhere=told.elsewhere
         ).decision
     else:
-        decision = _on_hypothesis(told.verdict, asked)
+        beside = [*turned(told.verdict, asks), *([ELSEWHERE] if told.elsewhere else [])]
+        decision = _on_hypothesis(told.verdict, asked, beside)
     run.decisions.append(decision.model_copy(update={"subject": question.subject}))
     if told.verdict is not None:
         run.verdicts.append(told.verdict)
@@ -183,7 +184,7 @@ def _asked(question: Question) -> str:
     )
 
 
-def _on_hypothesis(kept: KeptVerdict, asked: int) -> Decision:
+def _on_hypothesis(kept: KeptVerdict, asked: int, beside: list[str]) -> Decision:
     words = {True: "supported", False: "not supported", None: "cannot tell"}
     problems = [problem for member in kept.members for problem in member.problems]
     reasons = [member.verdict.reasoning for member in kept.members if member.verdict is not None]
@@ -196,7 +197,7 @@ def _on_hypothesis(kept: KeptVerdict, asked: int) -> Decision:
         evidence=[
             Evidence(key="verdict", value=kept.answer, note=f"{said_of(kept)}: {' / '.join(reasons)[:600]}")
         ],
-        open=[*problems, *(f"concern: {concern}" for concern in kept.concerns)],
+        open=[*beside, *problems, *(f"concern: {concern}" for concern in kept.concerns)],
         inputs_digest=kept.key,
         asks=Asks(ask=max(asked, 1), of=max(asked, 1)),
         cost=Cost(usd=None, calls=len(kept.members)),

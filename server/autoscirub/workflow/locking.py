@@ -20,6 +20,7 @@ from autoscirub.checks import (
     rubric_changes,
 )
 from autoscirub.errors import CheckError, ConfigError, TamperedError
+from autoscirub.judging import JudgeProgram
 from autoscirub.models import ProjectConfig, RubricLock, SettingsLock, against_policy, strict_json
 from autoscirub.store import Project, sha256_bytes
 
@@ -206,7 +207,7 @@ def lock_settings(project: Project, *, at: str) -> SettingsLock:
 def changed_settings(project: Project, session: Session) -> list[str]:
     """The locked settings that are no longer as they were locked."""
     lock = session.recorded_locks.settings
-    now = project.deciding()
+    now = _deciding(project)
     return [
         key
         for key, value in _locked(lock).items()
@@ -232,7 +233,7 @@ def require_settings(project: Project, session: Session) -> None:
     changed = changed_settings(project, session)
     lock = session.recorded_locks.settings
     if changed and lock is not None:
-        now, locked = project.deciding(), _locked(lock)
+        now, locked = _deciding(project), _locked(lock)
         said = "; ".join(f"{key} was {locked[key]!r} and is {now.get(key)!r}" for key in changed)
         raise TamperedError(
             f"{project.location.config.source or 'the configuration'}: settings that decide were changed since "
@@ -240,10 +241,20 @@ def require_settings(project: Project, session: Session) -> None:
         )
 
 
+def _deciding(project: Project) -> dict[str, Any]:
+    """The settings that decide, and with them the judge's files that lie in the project: whoever could change these
+    could change what it says."""
+    judge = project.config.judge
+    files = None
+    if judge.backend == "command" and judge.command:
+        files = JudgeProgram(judge.command, project.root).own_digests() or None
+    return {**project.deciding(), "judge.files": files}
+
+
 def _set(project: Project) -> dict[str, Any]:
     return {
         key: value
-        for key, value in project.deciding().items()
+        for key, value in _deciding(project).items()
         if value is not None or _from_the_first_freeze(key)
     }
 

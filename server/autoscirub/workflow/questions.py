@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from autoscirub.checks import find_report
-from autoscirub.errors import StateError
+from autoscirub.errors import AutoscirubError, ConfigError, StateError
 from autoscirub.judging import (
     CRITERION,
     HYPOTHESIS,
@@ -96,10 +96,26 @@ class Questions:
     def settings(self) -> dict[str, Any]:
         """What a verdict rests on besides the question: the backend's own settings, the model, the panel."""
         if self._settings is None:
-            own = self.backend.settings() if self.backend is not None else {}
+            own = self._own_settings()
             panel = {"model": self.config.model, "repeats": self.config.repeats, "agree": self.config.agree}
             self._settings = {**panel, "backend": self.config.backend, "own": own}
         return self._settings
+
+    def _own_settings(self) -> dict[str, Any]:
+        """What the backend says of itself. Raises ConfigError where it fails at it, or says what is no plain data."""
+        if self.backend is None:
+            return {}
+        try:
+            own = self.backend.settings()
+            strict_json(own)
+        except AutoscirubError:
+            raise
+        except Exception as cause:
+            raise ConfigError(
+                f"judge {self.backend.name}: what it rests on cannot be told: {type(cause).__name__}: "
+                f"{str(cause)[:200]}; mend the package that brings it, or take another backend"
+            ) from cause
+        return own
 
     def of(self, criterion: Criterion) -> Question:
         """The question on one criterion. Raises BlindingError where its workspace could not be built."""
@@ -119,6 +135,12 @@ class Questions:
             results_contract=prereg.results_contract,
         )
         return self._question(HYPOTHESIS, None, manifest, prompt)
+
+    def manifest_of(self, question: Question) -> WorkspaceManifest:
+        """What a question would show now. Raises BlindingError as `of` does."""
+        return measure_workspace(
+            self.opened, question.manifest.profile, criterion=question.criterion, digests=self._digests
+        )
 
     def _question(
         self, subject: str, criterion: Criterion | None, manifest: WorkspaceManifest, prompt: Prompt

@@ -69,7 +69,10 @@ class Reader:
                     readings[criterion.criterion_id] = failed_reading(
                         criterion.requirement, str(error), asked=0
                     )
-        shown = {name: question.shown() for name, question in questions.items()}
+        shown = {
+            name: {**question.shown(), "verdict": self.asking.verdict_digest(question)}
+            for name, question in questions.items()
+        }
         inputs = replace(inputs, shown=shown)
         waiting = [
             criterion
@@ -79,7 +82,11 @@ class Reader:
         told = self._told([questions[criterion.criterion_id] for criterion in waiting], fresh=fresh)
         for criterion in waiting:
             readings[criterion.criterion_id] = self._reading(criterion, told[criterion.criterion_id])
-        return replace(inputs, readings=readings)
+            # The newest verdict on a question counts, and no answer that rests on an earlier one.
+            shown[criterion.criterion_id]["verdict"] = self.asking.verdict_digest(
+                questions[criterion.criterion_id]
+            )
+        return replace(inputs, shown=shown, readings=readings)
 
     def _told(self, questions: list[Question], *, fresh: bool) -> dict[str, Told]:
         from autoscirub.workflow.asking import Told

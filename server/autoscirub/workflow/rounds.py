@@ -18,7 +18,7 @@ from autoscirub.store import decode
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from autoscirub.models import LoopEnding
+    from autoscirub.models import Decision, LoopEnding
     from autoscirub.store import Session
 
 __all__ = [
@@ -186,8 +186,13 @@ def unjudged(report: VerificationReport) -> dict[str, str]:
         result.criterion_id: result.evidence_gap
         for result in report.criteria
         if result.status == "error"
-        or any(part.word == NOT_ASKED for part in parts.get(result.criterion_id, ()))
+        or any(part.word == NOT_ASKED and not _capped(part) for part in parts.get(result.criterion_id, ()))
     }
+
+
+def _capped(part: Decision) -> bool:
+    """Whether nobody was asked for the cap alone: a revision opens the next round, and with it the next ask."""
+    return any("judge.asks_per_round" in line for line in part.open)
 
 
 def _same_basis(one: VerificationReport, other: VerificationReport) -> bool:

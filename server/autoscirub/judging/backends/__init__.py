@@ -2,6 +2,7 @@
 
 from autoscirub.judging.backends.limits import ask_within, repair_within
 from autoscirub.judging.backends.opening import BUILT_IN, ENTRY_POINTS, open_backend
+from autoscirub.judging.backends.programs import JudgeProgram
 from autoscirub.judging.backends.protocol import Backend, keep_so_far, with_faults
 from autoscirub.judging.backends.purse import Purse
 from autoscirub.judging.backends.replay import record_name, record_reply
@@ -10,6 +11,7 @@ __all__ = [
     "BUILT_IN",
     "ENTRY_POINTS",
     "Backend",
+    "JudgeProgram",
     "Purse",
     "ask_within",
     "keep_so_far",

@@ -66,10 +66,32 @@ class JudgeProgram:
         return {"PYTHONSAFEPATH": "1"} if loads_from_here else {}
 
     def digests(self) -> dict[str, str | None]:
-        """The sha256 of the program and of each `{project}` file, by the word that names it; null: not there."""
-        named = [(self.command[0], self._place(self.command[0]))]
-        named += [(word, Path(self._filled(word))) for word in self.command[1:] if word.startswith(PROJECT)]
+        """The sha256 of the program and of each file that a word names, by that word; null: not there.
+
+        A word names a file when it begins with `{project}`, or is the absolute path of one: a script.
+        """
+        named = [(self.command[0], self._place(self.command[0])), *self._named()]
         return {word: self._digest(path) if path else None for word, path in named}
+
+    def own_digests(self) -> dict[str, str | None]:
+        """The same of the project's own files alone: who may change the project could change the judge with them."""
+        return {word: self._digest(path) for word, path in self._own()}
+
+    def own_files(self) -> list[str]:
+        """The project's own files that it starts, by their paths from its root."""
+        return [path.relative_to(self._root).as_posix() for _, path in self._own()]
+
+    def _own(self) -> list[tuple[str, Path]]:
+        named = [(self.command[0], self._place(self.command[0])), *self._named()]
+        return [(word, path) for word, path in named if path is not None and path.is_relative_to(self._root)]
+
+    def _named(self) -> list[tuple[str, Path]]:
+        return [
+            (word, path)
+            for word in self.command[1:]
+            if (word.startswith(PROJECT) or (path := Path(word)).is_absolute())
+            and ((path := Path(self._filled(word))).is_file() or word.startswith(PROJECT))
+        ]
 
     def _place(self, first: str) -> Path | None:
         if first.startswith(PROJECT) or os.sep in first:
