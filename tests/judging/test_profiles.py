@@ -48,8 +48,12 @@ def test_hypothesis_shows_the_results_file_that_is_configured_elsewhere(study, s
     assert set(shown(study)) == COPIED | {"out/numbers.json"}
 
 
+WHOLE = (COPIED - {".prereg.lock"}) | {"REPORT.md", "notes/todo.txt"}
+"""All that a criterion's judge is shown: the lock says what the checks expect, and is not the judge's to know."""
+
+
 def test_criterion_without_one_shows_all_but_what_is_always_withheld(study, shown) -> None:
-    assert set(shown(study, "criterion")) == COPIED | {"REPORT.md", "notes/todo.txt"}
+    assert set(shown(study, "criterion")) == WHOLE
 
 
 ALWAYS = [
@@ -140,7 +144,7 @@ OWN = [
     ("[profiles.hypothesis]\ninclude = ['src/', 'notes/']", "hypothesis", {"src/fit.py", "notes/todo.txt"}),
     ("[profiles.hypothesis]\ninclude = ['.']", "hypothesis", COPIED | {"notes/todo.txt"}),
     ("[profiles.hypothesis]\ninclude = ['REPORT.md', 'run.py']", "hypothesis", {"run.py"}),
-    ("[profiles.criterion]\nexclude = ['notes']", "criterion", COPIED | {"REPORT.md"}),
+    ("[profiles.criterion]\nexclude = ['notes']", "criterion", WHOLE - {"notes/todo.txt"}),
     ("[profiles.criterion]\ninclude = ['results/']", "criterion", {"results/results.json"}),
     ("[profiles.mine]\nexclude = ['src/*']", "mine", COPIED - {"src/fit.py"}),
     ("[profiles.mine]\ninclude = ['*.md']", "mine", {"QUESTION.md"}),
@@ -170,9 +174,9 @@ def criterion(**fields: object) -> Criterion:
 
 NAMED = [
     # fields, what is shown of the study
-    ({}, COPIED | {"REPORT.md", "notes/todo.txt"}),
-    ({"data_sources": ["the Nile's flow, 1871–1970"]}, COPIED | {"REPORT.md", "notes/todo.txt"}),
-    ({"data_sources": ["data/not-there.csv"]}, COPIED | {"REPORT.md", "notes/todo.txt"}),
+    ({}, WHOLE),
+    ({"data_sources": ["the Nile's flow, 1871–1970"]}, WHOLE),
+    ({"data_sources": ["data/not-there.csv"]}, WHOLE),
     ({"data_sources": ["notes/todo.txt"]}, {"REPORT.md", "notes/todo.txt"}),
     ({"data_sources": ["notes/"]}, {"REPORT.md", "notes/todo.txt"}),
     ({"data_sources": ["notes/*.txt"]}, {"REPORT.md", "notes/todo.txt"}),
@@ -183,7 +187,7 @@ NAMED = [
     # An expression names keys: it narrows nothing by itself, and brings the results along.
     (
         {"checks": [{"id": "a", "kind": "expr", "expr": "results.slope > 0"}]},
-        COPIED | {"REPORT.md", "notes/todo.txt"},
+        WHOLE,
     ),
     (
         {"data_sources": ["run.py"], "checks": [{"id": "a", "kind": "expr", "expr": "results.slope > 0"}]},

@@ -78,8 +78,9 @@ def problems_of(
         for i, item in enumerate(verdict.evidence_found):
             _look_up(look, f"evidence_found[{i}]", item, strict=flag is True)
         for i, item in enumerate(verdict.artifact_references):
+            found = len(look.problems)
             _look_up(look, f"artifact_references[{i}]", item, strict=flag is True)
-            if flag is True and not _names_a_file(item, files):
+            if flag is True and len(look.problems) == found and not _names_a_file(item, files):
                 look.problems.append(f"artifact_references[{i}] is {shown(item)}, which is none of the files")
         if flag is True and verdict.evidence_found and not look.held and not look.problems:
             look.problems.append(

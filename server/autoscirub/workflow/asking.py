@@ -153,9 +153,12 @@ class Asking:
     def _begin(self, questions: Sequence[Question]) -> None:
         """Write down what is about to be asked: a kill must not take a call out of the ledger."""
         lines = [
-            self._line(question, Member(member=member, error=CUT_OFF), None, CUT_OFF)
-            for question in questions
-            for member in range(1, self.questions.config.repeats + 1)
+            *self._left,  # of a command before this one; nothing else has them yet
+            *(
+                self._line(question, Member(member=member, error=CUT_OFF), None, CUT_OFF)
+                for question in questions
+                for member in range(1, self.questions.config.repeats + 1)
+            ),
         ]
         text = "".join(strict_json(line, indent=None) for line in lines)
         self.questions.opened.state.write_bytes(BEGUN, text.encode("utf-8"))

@@ -116,6 +116,7 @@ def _questions(
 ) -> tuple[list[Question], list[Decision]]:
     found: list[Question] = []
     broken: list[Decision] = []
+    _ = questions.settings  # a judge that cannot say what it rests on is no one question's fault
 
     def put(subject: str, make: Callable[[], Question]) -> None:
         try:
