@@ -1,6 +1,6 @@
 """The researcher of this example: does what the plan of a round asks for.
 
-`autoscirub run --revise "python revise.py"` runs it after a verification that found something missing. It reads
+`autoscirub run --revise "python3 revise.py"` runs it after a verification that found something missing. It reads
 the plan from the file that AUTOSCIRUB_PLAN names, and writes what it did to the file that AUTOSCIRUB_CHANGES names.
 
 It switches the missing analyses on in analyses.toml, runs run.py again, and takes the new numbers out of the
@@ -160,7 +160,7 @@ def replace(path: Path, text: str) -> None:
 def asked(name: str) -> str:
     value = os.environ.get(name)
     if not value:
-        sys.exit(f'revise.py: {name} is not set; it is run by `autoscirub run --revise "python revise.py"`')
+        sys.exit(f'revise.py: {name} is not set; it is run by `autoscirub run --revise "python3 revise.py"`')
     return value
 
 

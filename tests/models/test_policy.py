@@ -198,7 +198,7 @@ projects = st.builds(
             "money_round": st.none() | money,
             "money_day": st.none() | money,
         },
-    ),
+    ).filter(lambda judge: judge.get("agree", 1) <= judge.get("repeats", 1)),
     st.fixed_dictionaries({}, optional={"required": st.booleans()}),
 )
 

@@ -650,7 +650,9 @@ def test_a_call_that_was_killed_is_in_the_ledger(study, oracle) -> None:
     project = study()
     packages = str(Path(oracle.__file__).parent)
     for _ in range(2):
-        killed = subprocess.run([sys.executable, "-c", KILLED, packages, str(project)], check=False, timeout=120)
+        killed = subprocess.run(
+            [sys.executable, "-c", KILLED, packages, str(project)], check=False, timeout=120
+        )
         assert killed.returncode == 9
     assert ledger(project) == []
     judge(project, "READ")

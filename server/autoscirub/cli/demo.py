@@ -46,7 +46,7 @@ def run_demo(to: Path | None, *, say: Callable[[str], None] | None, steps: list[
         (Outcome.VERIFIED, "satisfied"),
         tell,
         steps,
-        revise="autoscirub run --revise 'python revise.py'",
+        revise="autoscirub run --revise 'python3 revise.py'",
     )
     tell(
         "\n2. Sunspots, 1700–2008. The claim: the cycle is a clock that keeps eleven years, give or take 1.5."
@@ -101,7 +101,7 @@ def _through(
         {"project": name, "step": "freeze", "frozen": [decision.subject for decision in frozen.decisions]}
     )
     tell("   Run the project's own code, which reads data/ and writes results/:")
-    tell("   $ python run.py")
+    tell("   $ python3 run.py")
     subprocess.run(
         [sys.executable, "run.py"], cwd=project, check=True, timeout=_RUN_SECONDS, stdin=subprocess.DEVNULL
     )
