@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from autoscirub.models.base import Frozen, StateModel
-from autoscirub.models.decision import DecidedBy, Decision
+from autoscirub.models.decision import Answer, DecidedBy, Decision
 from autoscirub.models.faults import Fault, nonfinite_faults, raise_faults, repeated_ids
 
 if TYPE_CHECKING:
@@ -88,9 +88,12 @@ class VerificationReport(StateModel):
 
     @property
     def decided_words(self) -> str:
-        """Who decided, in a few words: `decided by code, no judge`, or how many a judge has read."""
-        read = sum(decision.decided_by is DecidedBy.JUDGE for decision in self.decisions)
-        return f"{read} read by a judge" if read else "decided by code, no judge"
+        """Who decided, in a few words: `decided by code, no judge`, or how many a judge has told of."""
+        judged = [decision for decision in self.decisions if decision.decided_by is DecidedBy.JUDGE]
+        told = sum(decision.answer is not Answer.COULD_NOT_BE_TOLD for decision in judged)
+        if told:
+            return f"{told} read by a judge"
+        return "decided by code, and no judge told anything" if judged else "decided by code, no judge"
 
     @classmethod
     def counted(

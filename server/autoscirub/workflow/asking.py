@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from autoscirub.errors import AutoscirubError, BlindingError, CorruptError, JudgeError
 from autoscirub.judging import (
     PROMPT_VERSION,
+    JudgeProgram,
     Purse,
     ReadReply,
     ask_panel,
@@ -357,6 +358,10 @@ class Asking:
         """Text anywhere in the project's files that addresses a judge, also where the judge is not shown it."""
         opened = self.questions.opened
         own = {opened.config.rubric or "rubric.toml", "prereg.toml", opened.location.config.source or ""}
+        judge = opened.config.judge
+        if judge.backend == "command" and judge.command:
+            # Locked like the predictions, and rightly full of words to a judge.
+            own.update(JudgeProgram(judge.command, opened.root).own_files())
         files = [name for name, _ in project_files(opened) if name not in own]
         found = search_addressing(opened.root, files).found[:_MOST_CONCERNS]
         return [f"{entry.path}:{entry.line} addresses a judge: {entry.excerpt}" for entry in found]
