@@ -92,7 +92,7 @@ def config_text(
         (
             'command = ["{command}"]',
             command and f"command = {_toml_list(command)}",
-            '# command = ["python", "run.py"]',
+            '# command = ["python3", "run.py"]',
         ),
         (
             'inputs = ["{inputs}"]',

@@ -138,7 +138,7 @@ def test_a_script_whose_name_is_an_option_is_not_run_as_one(tmp_path) -> None:
 def test_what_a_readme_says_in_a_shell_s_words_is_not_taken_over(tmp_path, line) -> None:
     (tmp_path / "run.py").write_text("")
     (tmp_path / "README.md").write_text(f"{line}\n")
-    assert [one.value for one in find_setup(tmp_path).run] == [("python", "run.py")]
+    assert [one.value for one in find_setup(tmp_path).run] == [("python3", "run.py")]
 
 
 def test_very_many_files_are_looked_at_up_to_a_limit_and_that_is_said(tmp_path, monkeypatch) -> None:

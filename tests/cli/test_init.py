@@ -82,7 +82,7 @@ def test_at_a_terminal_it_asks_about_each_of_the_three_and_enter_takes_the_best(
     assert config == {
         "report": "paper.tex",
         "results": "results/results.json",
-        "run": {"command": ["python", "run.py"], "outputs": ["results/results.json"]},
+        "run": {"command": ["python3", "run.py"], "outputs": ["results/results.json"]},
     }
 
 
@@ -124,7 +124,7 @@ def test_without_a_terminal_it_takes_what_is_plain_and_says_what_it_left_open(cl
     ran = cli("init", "--project", project)
     assert ran.status == 0
     assert ran.err == ""
-    assert "took  run: python run.py  (a script to run, by its name; writes results/results.json)" in ran.out
+    assert "took  run: python3 run.py  (a script to run, by its name; writes results/results.json)" in ran.out
     assert (
         'open  report: paper.md and paper.tex are equally good; say which: report = "paper.md" in autoscirub.toml'
         in ran.out
@@ -141,7 +141,7 @@ def test_json_says_what_was_found_and_taken_beside_what_was_laid_down(cli, proje
     found = answer["found"]
     assert found["report"]["taken"] is None
     assert [one["value"] for one in found["report"]["candidates"]] == ["paper.md", "paper.tex"]
-    assert found["run"]["taken"] == ["python", "run.py"]
+    assert found["run"]["taken"] == ["python3", "run.py"]
     assert found["results"]["why"] == "the only JSON file that run.py writes"
     assert found["outputs"] == ["results/results.json"]
 

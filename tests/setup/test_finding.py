@@ -139,14 +139,14 @@ def test_the_two_places_of_the_results_are_equally_good(tmp_path) -> None:
 
 
 COMMANDS = [
-    ({"run.py": ""}, ["python run.py"], "a script to run, by its name"),
-    ({"main.py": ""}, ["python main.py"], "a script to run, by its name"),
-    ({"src/run.py": ""}, ["python src/run.py"], "a script to run, by its name"),
-    ({"src/pkg/analysis.py": ""}, ["python src/pkg/analysis.py"], "a script to run, by its name"),
+    ({"run.py": ""}, ["python3 run.py"], "a script to run, by its name"),
+    ({"main.py": ""}, ["python3 main.py"], "a script to run, by its name"),
+    ({"src/run.py": ""}, ["python3 src/run.py"], "a script to run, by its name"),
+    ({"src/pkg/analysis.py": ""}, ["python3 src/pkg/analysis.py"], "a script to run, by its name"),
     ({"tests/run.py": "", "lib/main.py": ""}, [], ""),
-    ({"fit.py": ""}, ["python fit.py"], "the only .py file"),
+    ({"fit.py": ""}, ["python3 fit.py"], "the only .py file"),
     ({"fit.py": "", "model.py": ""}, [], ""),
-    ({"fit.py": WRITES.format("results.json"), "model.py": ""}, ["python fit.py"], "writes results.json"),
+    ({"fit.py": WRITES.format("results.json"), "model.py": ""}, ["python3 fit.py"], "writes results.json"),
     ({"setup.py": "", "conftest.py": "", "test_a.py": "", "-x.py": ""}, [], ""),
     ({"run.sh": "python a.py\n"}, ["sh run.sh"], "a script to run, by its name"),
     ({"run.sh": "#!/usr/bin/env bash\n"}, ["bash run.sh"], "a script to run, by its name"),
@@ -159,17 +159,17 @@ COMMANDS = [
     ({"Makefile": "results := here\ntest:\n\tpytest\n"}, [], ""),
     (
         {"Makefile": "results: run.py\n\tpython run.py\n", "run.py": ""},
-        ["python run.py", "make results"],
+        ["python3 run.py", "make results"],
         "a script to run, by its name",
     ),
     (
         {"Makefile": "results: one\n\tpython run.py\none:\n\tpython fit.py\n", "run.py": "", "fit.py": ""},
-        ["make results", "python run.py"],
+        ["make results", "python3 run.py"],
         "runs fit.py and run.py",
     ),
     (
         {"run.py": "", "README.md": "Do:\n\n    $ python3 run.py --seed 3\n"},
-        ["python run.py --seed 3", "python run.py"],
+        ["python3 run.py --seed 3", "python3 run.py"],
         "README.md says to run it",
     ),
     ({"README.md": "python gone.py\nbash -c 'rm -r x'\nmake love\n"}, [], ""),

@@ -51,7 +51,7 @@ def settings_of(root: Path) -> tuple[str | None, str | None, list[str] | None]:
 
 def test_without_anybody_to_ask_what_is_plain_is_taken_and_check_comes_next(project) -> None:
     laid = initialise(project)
-    assert settings_of(project) == ("report.md", "results/results.json", ["python", "run.py"])
+    assert settings_of(project) == ("report.md", "results/results.json", ["python3", "run.py"])
     assert load_config(project).values.run.outputs == ["results/results.json"]
     assert {taken.how for taken in laid.taken.values()} == {"found"}
     assert laid.next == "autoscirub check"
@@ -90,7 +90,7 @@ def test_where_nothing_is_found_it_is_said_how_to_say_it(tmp_path) -> None:
     assert {subject: taken.how for subject, taken in laid.taken.items()} == dict.fromkeys(
         ["report", "results", "run"], "open"
     )
-    assert '[run] command = ["python", "run.py"] in autoscirub.toml' in laid.taken["run"].why
+    assert '[run] command = ["python3", "run.py"] in autoscirub.toml' in laid.taken["run"].why
 
 
 def test_flags_come_before_what_is_found_and_nothing_is_asked_about_them(project) -> None:
@@ -102,14 +102,14 @@ def test_flags_come_before_what_is_found_and_nothing_is_asked_about_them(project
 
 ANSWERS = [
     # three answers, what is configured, what is said on the way
-    (["", "", ""], ("report.md", "results/results.json", ["python", "run.py"]), []),
-    (["1", "1", "1"], ("report.md", "results/results.json", ["python", "run.py"]), []),
+    (["", "", ""], ("report.md", "results/results.json", ["python3", "run.py"]), []),
+    (["1", "1", "1"], ("report.md", "results/results.json", ["python3", "run.py"]), []),
     (["none", "-", "None"], (None, None, None), []),
     (["./later/paper.md", "out/r.json", "make 'my results'"], ("later/paper.md", "out/r.json", ["make", "my results"]), []),
-    (["../x.md", "paper.md", "", ""], ("paper.md", "results/results.json", ["python", "run.py"]), ["leaves the project"]),
-    (["/etc/passwd", "2", "~/x", "1", "", ""], ("report.md", "results/results.json", ["python", "run.py"]), ["absolute", "there are 1", "home"]),
-    (["", "", "run.py", "'open", "python run.py -n 2"], ("report.md", "results/results.json", ["python", "run.py", "-n", "2"]), ["python run.py", "no closing quotation"]),
-    (["\udcff.md", "", "", "\udcff", ""], ("report.md", "results/results.json", ["python", "run.py"]), ["remove it", "not UTF-8"]),
+    (["../x.md", "paper.md", "", ""], ("paper.md", "results/results.json", ["python3", "run.py"]), ["leaves the project"]),
+    (["/etc/passwd", "2", "~/x", "1", "", ""], ("report.md", "results/results.json", ["python3", "run.py"]), ["absolute", "there are 1", "home"]),
+    (["", "", "run.py", "'open", "python run.py -n 2"], ("report.md", "results/results.json", ["python", "run.py", "-n", "2"]), ["python3 run.py", "no closing quotation"]),
+    (["\udcff.md", "", "", "\udcff", ""], ("report.md", "results/results.json", ["python3", "run.py"]), ["remove it", "not UTF-8"]),
 ]  # fmt: skip
 
 

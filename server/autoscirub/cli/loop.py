@@ -176,7 +176,7 @@ def round_(
     return shown_run(ran, as_json=as_json, accept_scope=accept_scope)
 
 
-@app.command(epilog=example("autoscirub run --max-rounds 5 --revise 'python revise.py'"))
+@app.command(epilog=example("autoscirub run --max-rounds 5 --revise 'python3 revise.py'"))
 def run(
     project: Project = None,
     state_dir: StateDir = None,

@@ -15,7 +15,7 @@ from autoscirub.cli.options import Json, Project, StateDir, app, example
 @app.command(
     epilog=example(
         "autoscirub init",
-        'autoscirub init --results results/results.json --run "python run.py"',
+        'autoscirub init --results results/results.json --run "python3 run.py"',
     )
 )
 def init(
@@ -29,7 +29,7 @@ def init(
     ] = None,
     run: Annotated[
         str | None,
-        typer.Option(help="The command that makes the results, such as 'python run.py'. It is not run."),
+        typer.Option(help="The command that makes the results, such as 'python3 run.py'. It is not run."),
     ] = None,
     yes: Annotated[
         bool, typer.Option("--yes", help="Ask nothing; take the best of what is found for each.")

@@ -49,7 +49,9 @@ _Variable = Annotated[str, AfterValidator(_variable)]
 class RunConfig(Closed):
     """`[run]`: how the results come out of the code. Nothing here runs before `autoscirub trust`."""
 
-    command: _Command = Field(min_length=1, description='program and arguments, such as ["python", "run.py"]')
+    command: _Command = Field(
+        min_length=1, description='program and arguments, such as ["python3", "run.py"]'
+    )
     inputs: list[str] = Field(default_factory=list)
     outputs: list[str] = Field(
         default_factory=list, description="what the command writes: files, folders or patterns"

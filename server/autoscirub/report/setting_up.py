@@ -20,7 +20,7 @@ _WHAT = {
 _OTHER = {
     "report": "a path (it need not be there yet)",
     "results": "a path (it need not be there yet)",
-    "run": "a command such as: python run.py",
+    "run": "a command such as: python3 run.py",
 }
 _WIDEST = 36
 

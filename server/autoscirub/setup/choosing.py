@@ -25,10 +25,10 @@ __all__ = ["choose", "command_of", "path_of"]
 
 _NONE = ("none", "-")
 _EXAMPLES: dict[str, Value] = {
-    "report": "report.md", "results": "results/results.json", "run": ("python", "run.py"),
+    "report": "report.md", "results": "results/results.json", "run": ("python3", "run.py"),
 }  # fmt: skip
 _SCRIPT = re.compile(r"(?i)[^/].*\.(py|r|sh|ipynb)")
-_PROGRAMS = {".py": "python", ".r": "Rscript", ".sh": "sh"}
+_PROGRAMS = {".py": "python3", ".r": "Rscript", ".sh": "sh"}
 _NAMED = 3
 
 
@@ -76,7 +76,7 @@ def _read(question: Question, answer: str, root: Path) -> Taken:
         return Taken(path_of("the answer", posixpath.normpath(answer), root), "answer", "you said so")
     command = command_of("the answer", answer)
     if len(command) == 1 and _SCRIPT.fullmatch(command[0]):
-        program = _PROGRAMS.get(posixpath.splitext(command[0])[1].lower(), "python")
+        program = _PROGRAMS.get(posixpath.splitext(command[0])[1].lower(), "python3")
         raise ConfigError(
             f"{command[0]!r} is a script; name the program too: {program} {shlex.quote(command[0])}"
         )
@@ -123,5 +123,5 @@ def command_of(source: str, text: str) -> tuple[str, ...]:
     except ValueError as error:
         raise ConfigError(f"{source} {text!r}: {str(error)[:1].lower()}{str(error)[1:]}") from None
     if not command or not command[0]:
-        raise ConfigError(f"{source} is empty; name a program and its arguments, such as 'python run.py'")
+        raise ConfigError(f"{source} is empty; name a program and its arguments, such as 'python3 run.py'")
     return command

@@ -99,7 +99,7 @@ def _command(seen: Look, path: str) -> tuple[str, ...]:
     suffix = posixpath.splitext(path)[1].lower()
     if suffix == ".sh":
         return ("bash" if re.match(r"#!.{0,40}bash", seen.text(path)) else "sh", path)
-    return ("python" if suffix == ".py" else "Rscript", path)
+    return ("python3" if suffix == ".py" else "Rscript", path)
 
 
 def _inputs(seen: Look, part: Code, results: list[str]) -> tuple[str, ...]:
@@ -193,8 +193,8 @@ def _said(found: list[Candidate], readme: tuple[str, str], scripts: list[str]) -
     spoken: set[str] = set()
     for match in _SAID.finditer(readme[1]):
         words = tuple(shlex.split(match[0].strip().lstrip("$>% ")))
-        if words[0] == "python3":
-            words = ("python", *words[1:])
+        if words[0] == "python":
+            words = ("python3", *words[1:])
         target = words[1].removeprefix("./") if len(words) > 1 else ""
         words = (words[0], target, *words[2:])
         known = by_value.get(words) or by_value.get(words[:2])

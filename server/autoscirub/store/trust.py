@@ -49,7 +49,7 @@ def trust_view(config: ProjectConfig) -> TrustView:
 def is_trusted(view: TrustView, project: str) -> bool:
     """Whether exactly these programs were allowed on this machine, in this project's folder.
 
-    The folder counts: `python run.py` is another program in another place.
+    The folder counts: `python3 run.py` is another program in another place.
     """
     granted = _granted(read_user_json(_FILE)).get(view.digest or "")
     return isinstance(granted, dict) and project in granted

@@ -56,7 +56,7 @@ def configured(project: Project) -> RunConfig:
     """`[run]` of the configuration. Raises ConfigError where there is none."""
     if project.config.run is None:
         raise ConfigError(
-            'not rerun: nothing says how; add [run] command = ["python", "run.py"] to autoscirub.toml'
+            'not rerun: nothing says how; add [run] command = ["python3", "run.py"] to autoscirub.toml'
         )
     return project.config.run
 
