@@ -24,7 +24,7 @@ demo: $(VENV)/.run ## the main job on two real projects, with no model and no ne
 	$(BIN)/autoscirub demo
 
 test: $(VENV)/.dev ## all tests
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 quick: $(VENV)/.dev ## the tests that take no time
 	$(BIN)/python -m pytest -n auto -m "not slow"
