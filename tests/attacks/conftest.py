@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from tests.attacks.paths import CANARY
+
+from autoscirub.judging import ToolBounds, WorkspaceTools
 
 
 @pytest.fixture
@@ -21,3 +25,26 @@ def no_waiting() -> Iterator[None]:
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    folder = tmp_path / "private-host-folder"
+    folder.mkdir()
+    (folder / "canary.txt").write_text(f"{CANARY}\n")
+    (folder / "canary.csv").write_text(f"{CANARY},1\n")
+    return folder
+
+
+@pytest.fixture
+def root(outside: Path) -> Path:
+    root = outside / "workspace"
+    (root / "data").mkdir(parents=True)
+    (root / "report.md").write_text("inside\n")
+    (root / "data" / "t.csv").write_text("inside,1\n")
+    return root
+
+
+@pytest.fixture
+def tools(root: Path) -> WorkspaceTools:
+    return WorkspaceTools(root, ToolBounds(seconds=3))

@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.judging.judges import question as question_of
+
+from autoscirub.models import JudgeRequest
 
 REPORT = "# Report\n\nAUTHOR-CLAIM: the slope is one half, and that is what we expected.\n" * 2
 VERDICT = '{"outcome": "verified", "note": "EARLIER-VERDICT, which nobody is to read again"}\n' * 2
@@ -67,3 +70,14 @@ def shown() -> Callable[..., dict[str, bytes]]:
         return found
 
     return look
+
+
+@pytest.fixture
+def question(tmp_path: Path) -> Callable[..., JudgeRequest]:
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+
+    def build(**changes: Any) -> JudgeRequest:
+        return question_of(**{"workspace": str(workspace), **changes})
+
+    return build

@@ -6,7 +6,6 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import anyio.to_thread
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.judging.judges import Saying, question
 
 from autoscirub.errors import ConfigError, JudgeError
 from autoscirub.judging import (
@@ -26,7 +26,6 @@ from autoscirub.judging import (
     panel_answer,
     panel_error,
     run_panels,
-    with_faults,
 )
 from autoscirub.models import (
     CriterionVerdict,
@@ -39,22 +38,6 @@ from autoscirub.models import (
 )
 
 
-def question(subject: str = "c1", **changes: Any) -> JudgeRequest:
-    own = {
-        "kind": "criterion",
-        "subject": subject,
-        "system": "a judge",
-        "prompt": "is it so?",
-        "answer_schema": {},
-        "workspace": "/",
-        "seconds": 60.0,
-        "turns": 10,
-        "prompt_digest": "a" * 64,
-        "workspace_digest": "b" * 64,
-    }
-    return JudgeRequest.model_validate({**own, **changes})
-
-
 def says(satisfied: Any, **usage: Any) -> JudgeReply:
     verdict = {"criterion_id": "c1", "reasoning": "r", "satisfied": satisfied}
     return JudgeReply(text=json.dumps(verdict), structured=verdict, model_served="m", usage=Usage(**usage))
@@ -65,30 +48,6 @@ def read(reply: JudgeReply) -> ReadReply:
     if not isinstance(reply.structured, dict):
         return ReadReply(faults="no JSON object")
     return ReadReply(CriterionVerdict.model_validate(reply.structured))
-
-
-class Judges:
-    """Each member does what the test says."""
-
-    name = "judges"
-
-    def __init__(self, answer: Callable[[JudgeRequest], Any], price: float | None = None) -> None:
-        self.answer, self._price = answer, price
-        self.asked: list[JudgeRequest] = []
-
-    async def ask(self, request: JudgeRequest) -> JudgeReply:
-        self.asked.append(request)
-        found = self.answer(request)
-        return await found if hasattr(found, "__await__") else found
-
-    async def repair(self, request: JudgeRequest, _reply: JudgeReply, faults: str) -> JudgeReply:
-        return await self.ask(with_faults(request, faults))
-
-    def settings(self) -> dict[str, Any]:
-        return {"backend": self.name}
-
-    def price(self, _request: JudgeRequest) -> float | None:
-        return self._price
 
 
 def panel(
@@ -154,7 +113,7 @@ def test_all_members_have_started_before_the_first_answers() -> None:
 
         gate = anyio.CapacityLimiter(5)
         with anyio.fail_after(60):
-            return await ask_panel(Judges(answer), question(), repeats=5, agree=5, read=read, gate=gate)
+            return await ask_panel(Saying(answer), question(), repeats=5, agree=5, read=read, gate=gate)
 
     members = anyio.run(asked)
     assert [member.member for member in members] == [1, 2, 3, 4, 5]
@@ -206,7 +165,7 @@ def test_no_more_are_asked_at_a_time_than_the_gate_lets_through() -> None:
         running -= 1
         return says(True)
 
-    assert len(panel(Judges(answer), at_once=2)) == 5
+    assert len(panel(Saying(answer), at_once=2)) == 5
     assert most == 2
 
 
@@ -216,18 +175,18 @@ def test_no_more_are_asked_at_a_time_than_the_gate_lets_through() -> None:
 def test_a_failure_of_one_is_that_member_s_alone() -> None:
     def answer(request: JudgeRequest) -> Any:
         if request.member == 2:
-            raise JudgeError("judge judges: crashed", "half a word")
+            raise JudgeError("judge saying: crashed", "half a word")
         if request.member == 4:
             raise ValueError("odd")
         return says(request.member != 5)
 
-    members = panel(Judges(answer))
+    members = panel(Saying(answer))
     assert [member.answer for member in members] == [True, None, True, None, False]
     assert [member.error for member in members] == [
         None,
-        "judge judges: crashed",
+        "judge saying: crashed",
         None,
-        "judge judges: failed: ValueError: odd",
+        "judge saying: failed: ValueError: odd",
         None,
     ]
     assert members[1].raw == "half a word"
@@ -236,7 +195,7 @@ def test_a_failure_of_one_is_that_member_s_alone() -> None:
 
 
 def test_every_member_s_verdict_is_kept_with_what_it_used() -> None:
-    members = panel(Judges(lambda r: says(r.member > 2, cost_usd=r.member / 10, turns=r.member)))
+    members = panel(Saying(lambda r: says(r.member > 2, cost_usd=r.member / 10, turns=r.member)))
     assert [member.verdict.satisfied for member in members] == [False, False, True, True, True]  # type: ignore[union-attr]
     assert [member.usage.cost_usd for member in members] == [0.1, 0.2, 0.3, 0.4, 0.5]
     assert {member.model_served for member in members} == {"m"}
@@ -248,7 +207,7 @@ def test_a_verdict_with_problems_does_not_count_and_is_kept() -> None:
     def reading(reply: JudgeReply) -> ReadReply:
         return ReadReply(read(reply).verdict, problems=["fig.png is not there"])
 
-    [member] = panel(Judges(lambda _: says(True)), repeats=1, agree=1, reading=reading)
+    [member] = panel(Saying(lambda _: says(True)), repeats=1, agree=1, reading=reading)
     assert member.verdict is not None
     assert (member.answer, member.problems, member.error) == (None, ["fig.png is not there"], None)
 
@@ -257,7 +216,7 @@ def test_a_verdict_on_the_hypothesis_counts_by_its_own_flag() -> None:
     def reading(_: JudgeReply) -> ReadReply:
         return ReadReply(HypothesisVerdict(reasoning="r", supports_hypothesis=False))
 
-    [member] = panel(Judges(lambda _: says(True)), repeats=1, agree=1, reading=reading)
+    [member] = panel(Saying(lambda _: says(True)), repeats=1, agree=1, reading=reading)
     assert member.answer is False
 
 
@@ -268,12 +227,12 @@ def test_one_repair_is_asked_for_and_no_second() -> None:
             return says(True, cost_usd=0.2, turns=1)
         return JudgeReply(text=f"prose {repairing}", usage=Usage(cost_usd=0.1))
 
-    judges = Judges(answer)
+    judges = Saying(answer)
     first, second = panel(judges, repeats=2, agree=1)
     assert (first.answer, first.error) == (True, None)
     assert first.usage.cost_usd == pytest.approx(0.3)
     assert first.usage.turns is None  # one of the two did not say
-    assert second.error == "judge judges: its reply cannot be read, also after one repair: no JSON object"
+    assert second.error == "judge saying: its reply cannot be read, also after one repair: no JSON object"
     assert second.raw == "prose True"
     assert second.usage.cost_usd == pytest.approx(0.2)
     assert len(judges.asked) == 4
@@ -285,7 +244,7 @@ def test_a_repair_that_fails_keeps_the_first_reply() -> None:
             raise JudgeError("unreachable")
         return JudgeReply(text="prose", usage=Usage(cost_usd=0.1))
 
-    [member] = panel(Judges(answer), repeats=1, agree=1)
+    [member] = panel(Saying(answer), repeats=1, agree=1)
     assert (member.error, member.raw, member.usage.cost_usd) == ("unreachable", "prose", 0.1)
 
 
@@ -297,14 +256,14 @@ def test_the_money_of_one_answer_holds_for_reply_and_repair_together() -> None:
             else JudgeReply(text="p", usage=Usage(cost_usd=0.6))
         )
 
-    [member] = panel(Judges(answer), repeats=1, agree=1, request=question(money=1.0))
+    [member] = panel(Saying(answer), repeats=1, agree=1, request=question(money=1.0))
     assert "money limit reached: $1.2 of $1 (judge.money), with the repair" in str(member.error)
     assert member.usage.cost_usd == pytest.approx(1.2)
 
 
 def test_an_answer_over_its_limit_is_an_error_and_what_it_cost_is_kept() -> None:
     [member] = panel(
-        Judges(lambda _: says(True, cost_usd=3.0)), repeats=1, agree=1, request=question(money=1.0)
+        Saying(lambda _: says(True, cost_usd=3.0)), repeats=1, agree=1, request=question(money=1.0)
     )
     assert "money limit reached" in str(member.error)
     assert (member.usage.cost_usd, member.model_served, member.answer) == (3.0, "m", None)
@@ -312,7 +271,7 @@ def test_an_answer_over_its_limit_is_an_error_and_what_it_cost_is_kept() -> None
 
 def test_a_purse_that_runs_out_stops_the_members_that_come_after() -> None:
     purse = Purse(limit_round=0.5)
-    members = panel(Judges(lambda _: says(True, cost_usd=0.2), 0.2), at_once=1, purse=purse)
+    members = panel(Saying(lambda _: says(True, cost_usd=0.2), 0.2), at_once=1, purse=purse)
     assert [member.answer for member in members] == [True, True, None, None, None]
     assert all("judge.money_round" in str(member.error) for member in members[2:])
     assert purse.spent == pytest.approx(0.4)
@@ -320,7 +279,7 @@ def test_a_purse_that_runs_out_stops_the_members_that_come_after() -> None:
 
 @pytest.mark.parametrize(("repeats", "agree"), [(1, 2), (3, 4), (3, 0)])
 def test_a_panel_that_could_never_agree_is_refused(repeats: int, agree: int) -> None:
-    judges = Judges(lambda _: says(True))
+    judges = Saying(lambda _: says(True))
     with pytest.raises(ConfigError, match="could never be met"):
         panel(judges, repeats=repeats, agree=agree)
     assert judges.asked == []
@@ -346,7 +305,7 @@ def test_many_questions_are_answered_in_their_order_each_with_its_own_failure() 
         requests = [question(f"c{n}") for n in range(10)]
         with anyio.fail_after(60):
             return await run_panels(
-                Judges(answer),
+                Saying(answer),
                 requests,
                 repeats=3,
                 agree=2,
@@ -370,7 +329,7 @@ def test_the_reader_is_told_which_question_a_reply_is_for() -> None:
 
     async def asked() -> list[PanelAnswer]:
         return await run_panels(
-            Judges(lambda _: says(None)),
+            Saying(lambda _: says(None)),
             [question("a"), question("b")],
             repeats=1,
             agree=1,
@@ -384,7 +343,7 @@ def test_the_reader_is_told_which_question_a_reply_is_for() -> None:
 def test_no_questions_need_no_judge() -> None:
     async def asked() -> list[PanelAnswer]:
         return await run_panels(
-            Judges(lambda _: says(None)),
+            Saying(lambda _: says(None)),
             [],
             repeats=1,
             agree=1,

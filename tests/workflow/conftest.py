@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.workflow import judged
 
 RUBRIC = (Path(__file__).parents[1] / "attacks" / "rubric.toml").read_text("utf-8")
 
@@ -63,3 +65,40 @@ def state() -> Callable[[Path, str], Any]:
         return json.loads((project / ".autoscirub" / name).read_text("utf-8"))
 
     return read
+
+
+@pytest.fixture
+def oracle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """An installed package with a judge that says what a test tells it to."""
+    folder = tmp_path / "packages"
+    info = folder / "wired_oracle-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: wired-oracle\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[autoscirub.judges]\noracle = wired_oracle:open_oracle\n")
+    (folder / "wired_oracle.py").write_text(judged.ORACLE)
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.delitem(sys.modules, "wired_oracle", raising=False)
+    return importlib.import_module("wired_oracle")
+
+
+@pytest.fixture
+def study(slope_project: Path, write_results: Callable[..., Path]) -> Callable[..., Path]:
+    """A frozen project with an oracle as its judge, its results, table and report there."""
+
+    def make(
+        settings: str = "", *, rubric: str = judged.RUBRIC, width: float = 0.1, table: bool = True
+    ) -> Path:
+        from autoscirub.workflow import freeze
+
+        (slope_project / "prereg.toml").write_text(judged.PREREG.format(width=width))
+        (slope_project / "rubric.toml").write_text(rubric)
+        (slope_project / "autoscirub.toml").write_text(f'[judge]\nbackend = "oracle"\n{settings}')
+        freeze(slope_project)
+        write_results(slope_project, slope=0.51)
+        (slope_project / "report.md").write_text("# Slope\n\nThe slope is 0.51, which is near one half.\n")
+        if table:
+            (slope_project / "out").mkdir()
+            (slope_project / "out" / "table.csv").write_text("x,y\n1,2\n")
+        return slope_project
+
+    return make
