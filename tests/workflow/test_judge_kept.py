@@ -60,7 +60,15 @@ def test_a_verdict_that_was_put_there_by_hand_is_no_answer(study, oracle) -> Non
             verdict["answer"] = verdict["members"][0]["answer"] = True
             path.write_text(json.dumps(verdict))
     assert statuses(check(project))["READ"] == "not_satisfied"
-    assert statuses(check(project, read_only=True, fresh=True))["READ"] == "not_satisfied"
+    assert statuses(check(project, read_only=True))["READ"] == "not_satisfied"
+
+
+def test_fresh_takes_no_kept_answer_also_where_nobody_is_asked(study, oracle) -> None:
+    project = study()
+    assert check(project).report.all_satisfied
+    fresh = check(project, read_only=True, fresh=True)
+    assert statuses(fresh) == {"READ": "cannot_assess", "CODE": "satisfied", "BOTH": "cannot_assess"}
+    assert "not judged" in fresh.verification.headline
 
 
 def test_a_clone_takes_the_kept_verdicts_over_and_says_where_they_are_from(

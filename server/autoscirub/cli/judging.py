@@ -97,6 +97,7 @@ def judge(
             calls=run.calls,
             kept=run.kept,
             price=run.price,
+            spent=run.spent,
             verdicts=[verdict.model_dump(mode="json") for verdict in run.verdicts],
         )
     else:
@@ -108,6 +109,7 @@ def judge(
                 calls=run.calls,
                 kept=run.kept,
                 price=run.price,
+                spent=run.spent,
             )
         )
     output.notices(run.notices)

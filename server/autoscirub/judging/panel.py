@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from autoscirub.errors import AutoscirubError, ConfigError, JudgeError
 from autoscirub.judging.backends.limits import GRACE_SECONDS, OverLimit, ask_within, one_line, repair_within
+from autoscirub.judging.backends.purse import NotAsked
 from autoscirub.models import CriterionVerdict, HypothesisVerdict, Member, Usage
 
 if TYPE_CHECKING:
@@ -221,6 +222,7 @@ def _failed(request: JudgeRequest, replies: list[JudgeReply], error: AutoscirubE
     return Member(
         member=request.member,
         error=str(error),
+        called=bool(replies) or (isinstance(error, JudgeError) and not isinstance(error, NotAsked)),
         raw=raw,
         model_served=served,
         usage=_together(usages),

@@ -127,6 +127,7 @@ class Member(Frozen):
         default_factory=list, description="why the verdict does not count as it stands"
     )
     error: str | None = Field(default=None, description="why there is no verdict; it is never cached")
+    called: bool = Field(default=True, description="false where there was no money or no trust to ask at all")
     raw: str = Field(default="", description="the reply as it came")
     model_served: str | None = None
     usage: Usage = Field(default_factory=Usage)
@@ -172,4 +173,7 @@ class Ask(Frozen):
     backend: str
     model_served: str | None = None
     cost_usd: float | None = None
+    estimated_usd: float | None = Field(
+        default=None, description="what it should have cost, where nobody told what it did"
+    )
     at: UtcTime

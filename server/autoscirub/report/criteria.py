@@ -133,8 +133,9 @@ def render_judged(
     calls: int,
     kept: int,
     price: float | None,
+    spent: str,
 ) -> str:
-    """What a judge said of each question; of a dry run what asking would take."""
+    """What a judge said of each question, and what it cost; of a dry run what asking would take."""
     if dry_run:
         cost = "at an unknown price" if price is None else f"for about ${price:.2f}"
         return f"would ask {calls} time{'s' if calls != 1 else ''} {cost}; {kept} kept answers stand"
@@ -147,4 +148,6 @@ def render_judged(
         )
         lines += [f"  {plain(entry.note)}" for entry in decision.evidence if entry.note]
         lines += [f"  {plain(entry)}" for entry in decision.open]
+    if spent:
+        lines.append(f"{calls} call{'s' if calls != 1 else ''}: {spent}")
     return "\n".join(lines) or "nothing here must be read: code decides all of it"

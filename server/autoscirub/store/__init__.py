@@ -11,7 +11,7 @@ from autoscirub.store.files import (
 )
 from autoscirub.store.history import History, HistoryCommit
 from autoscirub.store.history_repository import path_problem
-from autoscirub.store.policy import LoadedPolicy, load_policy
+from autoscirub.store.policy import LoadedPolicy, apply_policy, load_policy
 from autoscirub.store.project import Project, open_project
 from autoscirub.store.project_git import ask_ignored, ignored_paths, project_head, repository_top
 from autoscirub.store.resolve import DEFAULT_STATE_DIR, Location, resolve
@@ -37,6 +37,7 @@ __all__ = [
     "Session",
     "StateStore",
     "TrustView",
+    "apply_policy",
     "ask_ignored",
     "decode",
     "describe_kind",

@@ -6,13 +6,23 @@ from typing import TYPE_CHECKING
 
 from autoscirub.checks import NOT_ASKED, Reading
 from autoscirub.models import Answer, Asks, Cost, CriterionVerdict, DecidedBy, Decision, Evidence, now
+from autoscirub.workflow.ledger import place_of, told_by_ask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from autoscirub.models import Ask, KeptVerdict, Member
 
-__all__ = ["ANSWERS", "ELSEWHERE", "failed_reading", "reading_of", "said_of", "settled_members", "turned"]
+__all__ = [
+    "ANSWERS",
+    "ELSEWHERE",
+    "cost_of",
+    "failed_reading",
+    "reading_of",
+    "said_of",
+    "settled_members",
+    "turned",
+]
 
 ELSEWHERE = "judged elsewhere, not on this machine: as good as the record that it comes from"
 ANSWERS = {True: Answer.HOLDS, False: Answer.DOES_NOT_HOLD, None: Answer.COULD_NOT_BE_TOLD}
@@ -21,10 +31,8 @@ _WORDS = {True: "satisfied", False: "not satisfied", None: "cannot tell"}
 _REASONS = 600
 
 
-def reading_of(
-    kept: KeptVerdict, question: str, *, earlier: Sequence[Ask], asked: int, elsewhere: bool
-) -> Reading:
-    """What a kept verdict on a criterion comes to. `earlier`: every ask on it before; `asked`: how many there were."""
+def reading_of(kept: KeptVerdict, question: str, *, asks: Sequence[Ask], elsewhere: bool) -> Reading:
+    """What a kept verdict on a criterion comes to. `asks`: every call on it."""
     answer, word = ANSWERS[kept.answer], _WORDS[kept.answer]
     agreeing = settled_members(kept)
     verdicts = [member.verdict for member in agreeing if isinstance(member.verdict, CriterionVerdict)]
@@ -34,7 +42,7 @@ def reading_of(
     evidence += [Evidence(path=path, sha256=shown[path]) for path in references if path in shown]
     open_ = [] if kept.answer is True else [line for member in kept.members for line in _untold(kept, member)]
     open_ += [ELSEWHERE] if elsewhere else []
-    open_ += [f"concern: {concern}" for concern in [*kept.concerns, *turned(kept, earlier)]]
+    open_ += [f"concern: {concern}" for concern in [*kept.concerns, *turned(kept, asks)]]
     decision = Decision(
         subject="judge",
         question=question,
@@ -44,8 +52,8 @@ def reading_of(
         evidence=evidence,
         open=open_,
         inputs_digest=kept.key,
-        asks=Asks(ask=_place(kept, earlier, asked), of=max(asked, 1)),
-        cost=Cost(usd=_cost(kept.members), calls=len(kept.members)),
+        asks=place_of(kept, asks),
+        cost=cost_of(kept),
         at=now(),
     )
     gap = "; ".join(_once(verdict.evidence_gap for verdict in verdicts if verdict.evidence_gap))
@@ -116,23 +124,19 @@ def _untold(kept: KeptVerdict, member: Member) -> list[str]:
 
 def turned(kept: KeptVerdict, asks: Sequence[Ask]) -> list[str]:
     """`satisfied on ask 3 of 4, before it not`: that a judge was asked until it said yes shows."""
-    asked = max((ask.ask for ask in asks), default=1)
-    place = _place(kept, asks, asked)
-    answers = [ask.panel for ask in asks if ask.ask < place and ask.error is None]
+    place = place_of(kept, asks)
+    answers = [answer for ask, answer in told_by_ask(asks).items() if ask < place.ask]
     if kept.answer is not True or all(answers):
         return []
     word = "satisfied" if kept.kind == "criterion" else "a yes"
-    return [f"{word} on ask {place} of {asked}, before it {'not' if False in answers else 'not told'}"]
+    return [f"{word} on ask {place.ask} of {place.of}, before it {'not' if False in answers else 'not told'}"]
 
 
-def _place(kept: KeptVerdict, asks: Sequence[Ask], asked: int) -> int:
-    """Which ask the verdict is of: the newest that was reached on the same."""
-    return max((ask.ask for ask in asks if ask.key == kept.key), default=max(asked, 1))
-
-
-def _cost(members: Sequence[Member]) -> float | None:
-    costs = [member.usage.cost_usd for member in members]
-    return None if None in costs or not costs else sum(cost for cost in costs if cost is not None)
+def cost_of(kept: KeptVerdict) -> Cost:
+    """What the verdict cost; unknown where one member does not tell."""
+    costs = [member.usage.cost_usd for member in kept.members]
+    known = [cost for cost in costs if cost is not None]
+    return Cost(usd=sum(known) if known and len(known) == len(costs) else None, calls=len(costs))
 
 
 def _once(texts: Iterable[str]) -> list[str]:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
-
-from pydantic import ValidationError
 
 from autoscirub.errors import AutoscirubError, BlindingError, CorruptError, JudgeError
 from autoscirub.judging import (
@@ -21,6 +18,7 @@ from autoscirub.judging import (
     build_workspace,
     panel_answer,
     panel_error,
+    price_of,
     problems_of,
     read_reply,
     repair_request,
@@ -30,6 +28,8 @@ from autoscirub.judging import (
 from autoscirub.models import Ask, KeptVerdict, Member, now, strict_json
 from autoscirub.store import decode, sha256_bytes
 from autoscirub.workflow.guarding import project_files
+from autoscirub.workflow.ledger import ASKS, paid, read_asks
+from autoscirub.workflow.questions import Questions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,12 +38,11 @@ if TYPE_CHECKING:
 
     from autoscirub.judging import Workspace
     from autoscirub.models import JudgeReply
-    from autoscirub.store import Session
-    from autoscirub.workflow.questions import Question, Questions
+    from autoscirub.store import Project, Session
+    from autoscirub.workflow.questions import Question
 
-__all__ = ["ASKS", "NOT_ASKED", "Asking", "Told"]
+__all__ = ["NOT_ASKED", "Asking", "Told", "asking_of"]
 
-ASKS = "asks.jsonl"
 BEGUN = ".lock.asking"
 CUT_OFF = "cut off: no answer came"
 _MOST_CONCERNS = 50
@@ -62,6 +61,13 @@ class Told:
     """Whether it was to be asked: where that was not allowed, there is no error, and nothing told."""
 
 
+def asking_of(opened: Project, session: Session, round_number: int | None, at: str) -> Asking | None:
+    """The project's judge, for one command: its ledger, its money; None where no judge is set up."""
+    if opened.config.judge.backend == "none":
+        return None
+    return Asking(Questions(opened), session, round_number, at)
+
+
 @dataclass
 class Asking:
     """A judge on an opened project, for one command."""
@@ -77,10 +83,12 @@ class Asking:
     progress: Callable[[int, int], None] | None = None
 
     def __post_init__(self) -> None:
-        self.ledger = self._ledger()
+        self.ledger = read_asks(self.session.kept(f"state/{ASKS}"))
         self._left = self._cut_off()
         """What an earlier command had begun to ask when it was killed: it counts, and is recorded with the next."""
         self.ledger += self._left
+        self._begun: list[Ask] = []
+        """What is being asked, as it counts when no answer comes any more."""
 
     # What is kept
 
@@ -101,6 +109,11 @@ class Asking:
         history = self.session.history
         return Told(verdict, elsewhere=history is None or not history.reached_here(data))
 
+    def looked_up(self, question: Question, *, fresh: bool = False) -> Told:
+        """The answer that is kept, where nobody is asked. `fresh` takes none."""
+        kept = None if fresh else self.kept(question)
+        return kept or Told(error=NOT_ASKED, asked=False)
+
     def verdict_digest(self, question: Question) -> str:
         """The digest of the verdict that is kept on a question, from just now or before; of nothing where none is."""
         data = self.session.kept(f"state/verdicts/{question.key}.json")
@@ -111,16 +124,6 @@ class Asking:
     def asks_on(self, subject: str) -> list[Ask]:
         """Every call on a subject, oldest first, those of just now too."""
         return [ask for ask in (*self.ledger, *self.asks) if ask.subject == subject]
-
-    def _ledger(self) -> list[Ask]:
-        data = self.session.kept(f"state/{ASKS}") or b""
-        found: list[Ask] = []
-        for line in data.splitlines():
-            try:
-                found.append(Ask.model_validate_json(line))
-            except ValidationError:
-                continue  # a line of another version: it is counted by nobody, and stays where it is
-        return found
 
     # Asking
 
@@ -143,7 +146,9 @@ class Asking:
         if waiting:
             import anyio
 
-            self._begin(waiting)
+            _ = (
+                self.addressed
+            )  # searched for beforehand: in the middle of asking, all other asks would wait for it
             try:
                 anyio.run(self._ask_all, waiting, told)
             except BaseException:
@@ -151,34 +156,27 @@ class Asking:
                 raise
         return told
 
-    def _begin(self, questions: Sequence[Question]) -> None:
+    def _begin(self, question: Question) -> None:
         """Write down what is about to be asked: a kill must not take a call out of the ledger."""
-        lines = [
-            *self._left,  # of a command before this one; nothing else has them yet
-            *(
-                self._line(question, Member(member=member, error=CUT_OFF), None, CUT_OFF)
-                for question in questions
-                for member in range(1, self.questions.config.repeats + 1)
-            ),
+        self._begun += [
+            self._line(question, Member(member=member, error=CUT_OFF), None, CUT_OFF)
+            for member in range(1, self.questions.config.repeats + 1)
         ]
-        text = "".join(strict_json(line, indent=None) for line in lines)
-        self.questions.opened.state.write_bytes(BEGUN, text.encode("utf-8"))
+        # What an earlier command left stands in no other place yet.
+        lines = (strict_json(line, indent=None) for line in (*self._left, *self._begun))
+        self.questions.opened.state.write_bytes(BEGUN, "".join(lines).encode("utf-8"))
 
     def _cut_off(self) -> list[Ask]:
         """What was begun to be asked, and is not in the ledger."""
-        data = self.questions.opened.state.read_bytes(BEGUN)
-        found = []
-        for line in (data or b"").splitlines():
-            with contextlib.suppress(ValidationError):
-                ask = Ask.model_validate_json(line)
-                known = max((entry.ask for entry in self.ledger if entry.subject == ask.subject), default=0)
-                if ask.ask > known:
-                    found.append(ask)
-        return found
+        known: dict[str, int] = {}
+        for entry in self.ledger:
+            known[entry.subject] = max(entry.ask, known.get(entry.subject, 0))
+        begun = read_asks(self.questions.opened.state.read_bytes(BEGUN))
+        return [ask for ask in begun if ask.ask > known.get(ask.subject, 0)]
 
     def record(self) -> None:
         """A step of its own for what was asked just now, whatever becomes of the command. Nothing where nothing was."""
-        new = [*self._left, *self._cut_off_left(), *self.asks]
+        new = [*self._left, *self._begun, *self.asks]
         if not new:
             return
         state: dict[str, bytes | None] = {}
@@ -192,12 +190,7 @@ class Asking:
         self.session.record("judged", at=self.at, facts=facts, state=state)
         self.questions.opened.state.remove(BEGUN)
         self.ledger = [*self.ledger, *(ask for ask in new if ask not in self._left)]
-        self._left, self.asks, self.verdicts = [], [], {}
-
-    def _cut_off_left(self) -> list[Ask]:
-        """Of what was begun, what no answer and no error came of: it was asked all the same."""
-        ended = {(ask.subject, ask.ask, ask.member) for ask in self.asks}
-        return [ask for ask in self._cut_off() if (ask.subject, ask.ask, ask.member) not in ended]
+        self._left, self._begun, self.asks, self.verdicts = [], [], [], {}
 
     def _refused(self, question: Question) -> str | None:
         """Why the judge may not be asked this now; None when it may."""
@@ -217,13 +210,13 @@ class Asking:
 
         config = self.questions.config
         gate, built = anyio.CapacityLimiter(config.at_once), anyio.CapacityLimiter(config.at_once)
-        purse = Purse(config.money_round, config.money_day, self._spent_today())
+        one_writer = anyio.CapacityLimiter(1)
         done = 0
 
         async def one(question: Question) -> None:
             nonlocal done
             async with built:
-                told[question.subject] = await self._ask_one(question, gate, purse)
+                told[question.subject] = await self._ask_one(question, gate, one_writer)
             done += 1
             if self.progress is not None:
                 self.progress(done, len(questions))
@@ -232,7 +225,9 @@ class Asking:
             for question in questions:
                 group.start_soon(one, question)
 
-    async def _ask_one(self, question: Question, gate: anyio.CapacityLimiter, purse: Purse) -> Told:
+    async def _ask_one(
+        self, question: Question, gate: anyio.CapacityLimiter, one_writer: anyio.CapacityLimiter
+    ) -> Told:
         from anyio.to_thread import run_sync
 
         config, backend = self.questions.config, self.questions.backend
@@ -242,6 +237,7 @@ class Asking:
             workspace = await run_sync(self._build, question)
         except AutoscirubError as cause:
             return Told(error=str(cause))
+        await run_sync(self._begin, question, limiter=one_writer)
         try:
             members = await ask_panel(
                 backend,
@@ -250,15 +246,14 @@ class Asking:
                 agree=config.agree,
                 read=lambda reply: _read(reply, question, workspace),
                 gate=gate,
-                purse=purse,
+                purse=self._purse,
             )
             answer, error = panel_answer(members, config.agree), panel_error(members)
             try:
                 await run_sync(workspace.verify)
-            except BlindingError as changed:
-                answer, error = None, str(changed)
-            if error is None and not await run_sync(self._is_as_it_was, question):
-                answer, error = None, f"what the judge was shown changed meanwhile; {_WAIT}"
+                await run_sync(self._require_unchanged, question)
+            except AutoscirubError as changed:
+                answer, error = None, error or str(changed)
             self._enter(question, members, answer, error)
         except Exception as cause:  # noqa: BLE001 - somebody else's judge, whatever it does, is one question's error
             return Told(error=f"judge {backend.name}: {type(cause).__name__}: {str(cause)[:300]}")
@@ -270,9 +265,10 @@ class Asking:
         self.verdicts[question.key] = verdict
         return Told(verdict)
 
-    def _is_as_it_was(self, question: Question) -> bool:
-        """Whether the project still shows what the judge has read."""
-        return self.questions.manifest_of(question).digest == question.manifest.digest
+    def _require_unchanged(self, question: Question) -> None:
+        """Raise BlindingError where the project does not show any more what the judge has read."""
+        if self.questions.manifest_of(question).digest != question.manifest.digest:
+            raise BlindingError(f"what the judge was shown changed meanwhile; {_WAIT}")
 
     def _build(self, question: Question) -> Workspace:
         workspace = build_workspace(
@@ -286,7 +282,11 @@ class Asking:
     def _enter(
         self, question: Question, members: Sequence[Member], answer: bool | None, error: str | None
     ) -> None:
-        self.asks += [self._line(question, member, answer, member.error or error) for member in members]
+        self._begun = [ask for ask in self._begun if ask.subject != question.subject]
+        # Where there was no money for a member, or no trust, nobody was called.
+        self.asks += [
+            self._line(question, member, answer, member.error or error) for member in members if member.called
+        ]
 
     def _line(self, question: Question, member: Member, answer: bool | None, error: str | None) -> Ask:
         return Ask(
@@ -302,8 +302,14 @@ class Asking:
             backend=self.questions.config.backend,
             model_served=member.model_served,
             cost_usd=member.usage.cost_usd,
+            estimated_usd=self._estimate(question) if member.usage.cost_usd is None else None,
             at=now(),
         )
+
+    def _estimate(self, question: Question) -> float | None:
+        if self.questions.backend is None:
+            return None
+        return price_of(self.questions.backend, question.request(self.questions.config, ""))
 
     def _verdict(self, question: Question, members: list[Member], answer: bool | None) -> KeptVerdict:
         config = self.questions.config
@@ -363,12 +369,36 @@ class Asking:
             # Locked like the predictions, and rightly full of words to a judge.
             own.update(JudgeProgram(judge.command, opened.root).own_files())
         files = [name for name, _ in project_files(opened) if name not in own]
-        found = search_addressing(opened.root, files).found[:_MOST_CONCERNS]
-        return [f"{entry.path}:{entry.line} addresses a judge: {entry.excerpt}" for entry in found]
+        searched = search_addressing(opened.root, files)
+        found = [
+            f"{entry.path}:{entry.line} addresses a judge: {entry.excerpt}"
+            for entry in searched.found[:_MOST_CONCERNS]
+        ]
+        if len(searched.found) > _MOST_CONCERNS:
+            found.append(f"{len(searched.found) - _MOST_CONCERNS} more places address a judge")
+        if searched.unsearched:
+            named = ", ".join(f"{path} ({why})" for path, why in searched.unsearched[:3])
+            found.append(
+                f"{len(searched.unsearched)} files were not searched for text that addresses a judge: {named}"
+                f"{', …' if len(searched.unsearched) > 3 else ''}"
+            )
+        return found
 
-    def _spent_today(self) -> float:
-        today = datetime.now(UTC).date().isoformat()
-        return sum(ask.cost_usd or 0.0 for ask in self.ledger if ask.at.startswith(today))
+    @property
+    def spent(self) -> str:
+        """What was spent just now, in a line; empty where nobody was asked."""
+        return self._purse.said if self.asks else ""
+
+    @functools.cached_property
+    def _purse(self) -> Purse:
+        """The money of this round and this day, less what the ledger has of both."""
+        config, today = self.questions.config, datetime.now(UTC).date().isoformat()
+        return Purse(
+            config.money_round,
+            config.money_day,
+            spent_round=paid(ask for ask in self.ledger if ask.round == self.round),
+            spent_day=paid(ask for ask in self.ledger if ask.at.startswith(today)),
+        )
 
 
 def _word(answer: bool | None) -> str:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections import Counter
 from typing import TYPE_CHECKING
-
-from pydantic import ValidationError
 
 from autoscirub.checks import freeze_note
 from autoscirub.errors import StateError
 from autoscirub.models import (
     Answer,
-    Ask,
     DecidedBy,
     ExecutableRubric,
     KeptVerdict,
@@ -22,14 +18,14 @@ from autoscirub.models import (
     VerificationReport,
 )
 from autoscirub.models.audit import Anchored, Basis, Claim, Unread
-from autoscirub.workflow.asking import ASKS
 from autoscirub.workflow.auditing_record import placeless
 from autoscirub.workflow.freezing import earlier_results
+from autoscirub.workflow.ledger import ASKS, read_asks, told_by_ask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from autoscirub.models import Criterion, CriterionResult, Decision, RubricCheck
+    from autoscirub.models import Ask, Criterion, CriterionResult, Decision, RubricCheck
     from autoscirub.workflow.auditing_record import Record, Step
 
 __all__ = ["anchor_of", "basis_of"]
@@ -81,27 +77,32 @@ def anchor_of(record: Record) -> tuple[Anchored | None, list[int]]:
 
 def _asks(record: Record) -> str:
     """How often a judge was asked, and of what it said yes only after it had not."""
-    data = record.bytes(f"state/{ASKS}")
-    asks: list[Ask] = []
-    for line in (data or b"").splitlines():
-        with contextlib.suppress(ValidationError):
-            asks.append(Ask.model_validate_json(line))
+    asks = read_asks(record.bytes(f"state/{ASKS}"))
     if not asks:
         return _NO_ASKS
-    subjects: dict[str, dict[int, bool | None]] = {}
+    subjects: dict[str, list[Ask]] = {}
     for ask in asks:
-        subjects.setdefault(ask.subject, {})[ask.ask] = None if ask.error else ask.panel
+        subjects.setdefault(ask.subject, []).append(ask)
     failed = sum(ask.error is not None for ask in asks)
     told = f"{len(asks)} calls on {len(subjects)} questions" + (f", {failed} failed" if failed else "")
-    turned = [
-        f"{subject}: yes on ask {max(answers)} of {len(answers)}, before it not"
-        for subject, answers in subjects.items()
-        if answers[max(answers)] is True and not all(list(answers.values())[:-1])
-    ]
-    again = [
-        f"{subject}: asked {len(answers)} times" for subject, answers in subjects.items() if len(answers) > 1
-    ]
-    return "; ".join([told, *turned, *again])
+    turned: list[str] = []
+    again: list[str] = []
+    for subject, calls in subjects.items():
+        newest, answers = max(call.ask for call in calls), told_by_ask(calls)
+        if answers.pop(newest, None) is True and not all(answers.values()):
+            turned.append(f"{subject}: yes on ask {newest} of {newest}, before it not")
+        if newest > 1:
+            again.append(f"{subject}: asked {newest} times")
+    return "; ".join([told, _paid(asks), *turned, *again])
+
+
+def _paid(asks: list[Ask]) -> str:
+    """What the calls cost, and of how many nobody tells: that counts as nothing, and is not nothing."""
+    costs = [ask.cost_usd for ask in asks if ask.cost_usd is not None]
+    said = [f"${sum(costs):.4g} paid"] if costs else []
+    if untold := len(asks) - len(costs):
+        said.append(f"the cost of {untold} unknown")
+    return ", ".join(said)
 
 
 def _concerns(record: Record, decisions: list[Decision]) -> list[str]:

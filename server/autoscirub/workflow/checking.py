@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autoscirub.checks import (
-    LOCK_NAME,
     PREDICTIONS_LIMIT,
     PREDICTIONS_NAME,
     check_numbers,
@@ -26,13 +25,14 @@ from autoscirub.models import (
     strict_json,
 )
 from autoscirub.store import Project, Session, open_project, refuse_moved, sha256_bytes
+from autoscirub.workflow.asking import asking_of
 from autoscirub.workflow.locking import with_judge
 from autoscirub.workflow.rerunning import record_rerun, standing_rerun
 from autoscirub.workflow.round_verification import Checked, Revision, RoundVerification
 from autoscirub.workflow.rounds import (
     kept_model,
 )
-from autoscirub.workflow.verifying import reached_on, verify_predictions
+from autoscirub.workflow.verifying import predictions_claimed, reached_on, verify_predictions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -92,10 +92,15 @@ def check_step(
     state: dict[str, bytes | None] = {}
     facts: dict[str, object] = {}
     at = now()
+    step: RoundVerification | None = None
+    if session.recorded_locks.rubric is not None:
+        step = RoundVerification(opened, session, revision or Revision(), at, max_rounds)
+    # One for all that is asked: of the round that this verifies, on one purse.
+    asking = asking_of(opened, session, step.number if step else None, at)
     rerun = checked.rerun = standing_rerun(opened, session, may="run", fresh=fresh)
-    if _predictions_claimed(opened, session):
+    if predictions_claimed(opened, session):
         verified = verify_predictions(
-            opened, session, rerun=rerun, may_judge="ask", fresh=fresh, progress=progress
+            opened, session, rerun=rerun, may_judge="ask", asking=asking, fresh=fresh, progress=progress
         )
         checked.verification = verified.verification
         checked.decisions += verified.verification.decisions
@@ -114,9 +119,8 @@ def check_step(
         rerun.remember(session)
     locked: dict[str, bytes | None] = {}
     criteria: dict[str, str] = {}
-    if session.recorded_locks.rubric is not None:
-        step = RoundVerification(opened, session, revision or Revision(), at, max_rounds)
-        step.verify(fresh=fresh, progress=progress, rerun=rerun, may_ask=True)
+    if step is not None:
+        step.verify(fresh=fresh, progress=progress, rerun=rerun, asking=asking, may_ask=True)
         step.fill(checked, state, locked, facts)
         criteria = step.reached_on
     reached = _one_reading(opened, checked, criteria)
@@ -156,11 +160,14 @@ def is_as_verified(opened: Project, session: Session) -> bool:
     step = RoundVerification(opened, session, Revision(), now())
     if step.opens:
         return False
-    step.verify(fresh=False, progress=None, rerun=standing_rerun(opened, session, may="look"))
+    rerun = standing_rerun(opened, session, may="look")
+    step.verify(
+        fresh=False, progress=None, rerun=rerun, asking=asking_of(opened, session, step.number, now())
+    )
     report = kept_model(session, VerificationReport.file_name, VerificationReport)
     if report is None or step.changes.any_change or _answers(report) != _answers(step.report):
         return False
-    if not _predictions_claimed(opened, session):
+    if not predictions_claimed(opened, session):
         return True
     kept = kept_model(session, Verification.file_name, Verification)
     return kept is not None and kept.digests == verify_predictions(opened, session).verification.digests
@@ -171,13 +178,7 @@ def _answers(report: VerificationReport) -> list[tuple[str, str | None, dict[str
 
 
 def _anything_frozen(opened: Project, session: Session) -> bool:
-    return _predictions_claimed(opened, session) or session.recorded_locks.rubric is not None
-
-
-def _predictions_claimed(opened: Project, session: Session) -> bool:
-    # A lock without a record is a claim to be refused with its reason, not something never set up.
-    recorded = session.recorded_locks.predictions is not None
-    return recorded or session.found_locks.predictions is not None or (opened.root / LOCK_NAME).exists()
+    return predictions_claimed(opened, session) or session.recorded_locks.rubric is not None
 
 
 def _add_numbers(opened: Project, session: Session, checked: Checked) -> None:
@@ -214,9 +215,16 @@ def _look(
     """The same answers, recorded nowhere."""
     checked = Checked([], notices=session.notices)
     checked.rerun = standing_rerun(opened, session, may="run", fresh=fresh)
-    if _predictions_claimed(opened, session):
+    asking = asking_of(opened, session, None, now())
+    if predictions_claimed(opened, session):
         verified = verify_predictions(
-            opened, session, rerun=checked.rerun, may_judge="look", progress=progress
+            opened,
+            session,
+            rerun=checked.rerun,
+            may_judge="look",
+            asking=asking,
+            fresh=fresh,
+            progress=progress,
         )
         checked.verification = verified.verification
         checked.decisions += verified.verification.decisions
@@ -233,7 +241,7 @@ def _look(
         step = RoundVerification(opened, session, Revision(), now())
         if step.current is not None and step.current.number is not None:
             step.number = step.current.number  # looking opens no round
-        step.verify(fresh=fresh, progress=progress, rerun=checked.rerun)
+        step.verify(fresh=fresh, progress=progress, rerun=checked.rerun, asking=asking)
         criteria = step.reached_on
         checked.report, checked.rounds = step.report, step.rounds
         checked.rubric = step.rubric.source

@@ -9,6 +9,7 @@ from autoscirub.errors import CheckError
 from autoscirub.models import now
 from autoscirub.store import open_project
 from autoscirub.workflow.asking import NOT_ASKED as NOTHING_ASKED
+from autoscirub.workflow.asking import asking_of
 from autoscirub.workflow.locking import require_rubric, require_settings, with_judge
 from autoscirub.workflow.reading import Reader
 from autoscirub.workflow.rerunning import standing_rerun
@@ -55,10 +56,9 @@ def _look(
     rerun = standing_rerun(opened, session, may="ask")
     inputs = gather(opened, alone, ignored=session.ignored, rerun=rerun.decision if rerun else None)
     current = current_round(read_rounds(session))
-    reader = Reader.of(
-        opened, session, at=at, round_number=current.number if current else None, may_ask=may_ask
-    )
-    if reader is not None:
+    asking = asking_of(opened, session, current.number if current else None, at)
+    if asking is not None:
+        reader = Reader(asking, at=at, may_ask=may_ask)
         inputs = reader.read(alone, inputs, kept={}, fresh=False)
     result, decision = decide_criterion(criterion, inputs, at=at)
     return result, decision.model_copy(update={"open": [*decision.open, *session.notices]})

@@ -9,15 +9,15 @@ from autoscirub.errors import AutoscirubError
 from autoscirub.judging import HYPOTHESIS
 from autoscirub.models import Evidence, HypothesisVerdict, JudgeVerdict
 from autoscirub.workflow.answers import ELSEWHERE, said_of, settled_members, turned
-from autoscirub.workflow.asking import NOT_ASKED, Asking, Told
-from autoscirub.workflow.questions import Questions
-from autoscirub.workflow.rounds import current_round, read_rounds
+from autoscirub.workflow.asking import Told
 
 if TYPE_CHECKING:
-    from autoscirub.models import KeptVerdict, Prereg
-    from autoscirub.store import Project, Session
+    from collections.abc import Sequence
 
-__all__ = ["NOT_JUDGED", "Judged", "MayJudge", "judge_hypothesis"]
+    from autoscirub.models import Ask, KeptVerdict, Prereg
+    from autoscirub.workflow.asking import Asking
+
+__all__ = ["NOT_JUDGED", "Judged", "MayJudge", "judge_hypothesis", "judged_of"]
 
 NOT_JUDGED = "not judged"
 MayJudge = Literal["no", "look", "ask"]
@@ -38,27 +38,22 @@ class Judged:
     open: list[str] = field(default_factory=list)
 
 
-def judge_hypothesis(
-    opened: Project, session: Session, prereg: Prereg, *, at: str, may: MayJudge, fresh: bool = False
-) -> Judged:
+def judge_hypothesis(asking: Asking | None, prereg: Prereg, *, may: MayJudge, fresh: bool = False) -> Judged:
     """Put the hypothesis to the project's judge. What was asked just now is recorded, as a step of its own."""
-    if may == "no" or opened.config.judge.backend == "none":
+    if may == "no" or asking is None:
         return Judged(open=[NOT_JUDGED])
-    current = current_round(read_rounds(session))
-    asking = Asking(Questions(opened), session, current.number if current else None, at)
     try:
         question = asking.questions.of_hypothesis(prereg)
     except AutoscirubError as error:
         return _failed(Told(error=str(error)))
     if may == "look":
-        told = asking.kept(question) or Told(error=NOT_ASKED, asked=False)
+        told = asking.looked_up(question, fresh=fresh)
     else:
         told = asking.ask([question], fresh=fresh)[HYPOTHESIS]
         asking.record()
     if told.verdict is None:
         return _failed(told)
-    asks = asking.asks_on(HYPOTHESIS)
-    return _judged(told.verdict, turned(told.verdict, asks), elsewhere=told.elsewhere)
+    return judged_of(told.verdict, asking.asks_on(HYPOTHESIS), elsewhere=told.elsewhere)
 
 
 def _failed(told: Told) -> Judged:
@@ -66,7 +61,9 @@ def _failed(told: Told) -> Judged:
     return Judged(asked=told.asked, word=word, open=[f"{word}: {told.error}"])
 
 
-def _judged(kept: KeptVerdict, before: list[str], *, elsewhere: bool) -> Judged:
+def judged_of(kept: KeptVerdict, asks: Sequence[Ask], *, elsewhere: bool) -> Judged:
+    """What a kept verdict on the hypothesis comes to. `asks`: every call on it."""
+    before = turned(kept, asks)
     said = [member.verdict for member in settled_members(kept)]
     verdicts = [verdict for verdict in said if isinstance(verdict, HypothesisVerdict)]
     reasons = next((verdict.reasoning for verdict in verdicts), "no member gave a verdict that counts")

@@ -5,32 +5,32 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from autoscirub.checks import (
-    LOCK_NAME,
-    PREDICTIONS_LIMIT,
-    PREDICTIONS_NAME,
-    load_rubric,
-    needs_reading,
-    read_predictions,
-)
+from autoscirub.checks import load_rubric, needs_reading, read_predictions
 from autoscirub.errors import AutoscirubError, CheckError, ConfigError
-from autoscirub.judging import HYPOTHESIS
-from autoscirub.models import Asks, Cost, DecidedBy, Decision, Evidence, now
+from autoscirub.judging import HYPOTHESIS, price_of
+from autoscirub.models import DecidedBy, Decision, now
 from autoscirub.store import open_project
-from autoscirub.workflow.answers import ANSWERS, ELSEWHERE, failed_reading, reading_of, said_of, turned
-from autoscirub.workflow.asking import NOT_ASKED, Asking, Told
+from autoscirub.workflow.answers import ANSWERS, cost_of, failed_reading, reading_of
+from autoscirub.workflow.asking import Asking
+from autoscirub.workflow.hypothesis import judged_of
+from autoscirub.workflow.ledger import place_of
 from autoscirub.workflow.locking import require_rubric, require_settings, with_judge
 from autoscirub.workflow.questions import Questions
+from autoscirub.workflow.rounds import current_round, read_rounds
+from autoscirub.workflow.verifying import predictions_claimed, require_predictions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from autoscirub.models import Criterion, KeptVerdict
+    from autoscirub.models import Ask, Criterion, KeptVerdict
     from autoscirub.store import Project, Session
+    from autoscirub.workflow.asking import Told
     from autoscirub.workflow.questions import Question
 
 __all__ = ["JudgeRun", "judge"]
+
+_ON_HYPOTHESIS = "Does the evidence support the hypothesis?"
 
 
 @dataclass
@@ -46,6 +46,8 @@ class JudgeRun:
     """Questions whose answer is kept, so that nobody is asked."""
     price: float | None = 0.0
     """US dollars of a dry run; None: unknown."""
+    spent: str = ""
+    """What was spent just now, in a line; empty where nobody was asked."""
     notices: list[str] = field(default_factory=list)
 
 
@@ -77,7 +79,9 @@ def judge(
         asking = Asking(Questions(opened), session, _round(session), now(), progress=progress)
         questions, broken = _questions(opened, session, asking.questions, criterion_id)
         told = asking.ask(questions, fresh=fresh)
-        run = JudgeRun(calls=len(asking.asks), notices=session.notices, decisions=broken)
+        run = JudgeRun(
+            calls=len(asking.asks), spent=asking.spent, notices=session.notices, decisions=broken
+        )
         asking.record()
         for question in questions:
             _add(run, asking, question, told[question.subject])
@@ -92,21 +96,19 @@ def _look(
     run = JudgeRun(notices=session.notices, decisions=broken)
     waiting: list[Question] = []
     for question in questions:
-        kept = None if fresh else asking.kept(question)
-        if kept is not None:
+        told = asking.looked_up(question, fresh=fresh)
+        if told.verdict is not None:
             run.kept += 1
         else:
             waiting.append(question)
             run.calls += opened.config.judge.repeats
             price = _price(asking.questions, question)
             run.price = None if price is None or run.price is None else run.price + price
-        _add(run, asking, question, kept or Told(error=NOT_ASKED, asked=False))
+        _add(run, asking, question, told)
     return run, waiting
 
 
 def _round(session: Session) -> int | None:
-    from autoscirub.workflow.rounds import current_round, read_rounds
-
     current = current_round(read_rounds(session))
     return current.number if current else None
 
@@ -126,11 +128,8 @@ def _questions(
             broken.append(failed.model_copy(update={"subject": subject}))
 
     criteria = _criteria(opened, session)
-    if criterion_id in (None, HYPOTHESIS) and (opened.root / LOCK_NAME).exists():
-        data = session.kept(f"locked/{PREDICTIONS_NAME}") or opened.read(
-            PREDICTIONS_NAME, limit=PREDICTIONS_LIMIT
-        )
-        prereg = read_predictions(data or b"").prereg
+    if criterion_id == HYPOTHESIS or (criterion_id is None and predictions_claimed(opened, session)):
+        prereg = read_predictions(require_predictions(opened, session)[1]).prereg
         put(HYPOTHESIS, lambda: questions.of_hypothesis(prereg))
     named = [entry for entry in criteria if criterion_id in (None, entry.criterion_id)]
     if criterion_id not in (None, HYPOTHESIS) and not named:
@@ -158,7 +157,7 @@ def _price(questions: Questions, question: Question) -> float | None:
     config = questions.config
     if questions.backend is None:
         return None
-    price = questions.backend.price(question.request(config, ""))
+    price = price_of(questions.backend, question.request(config, ""))
     return None if price is None else price * config.repeats
 
 
@@ -168,39 +167,31 @@ def _add(run: JudgeRun, asking: Asking, question: Question, told: Told) -> None:
     if told.verdict is None:
         decision = failed_reading(_asked(question), told.error, asked=asked, error=told.asked).decision
     elif question.criterion is not None:
-        decision = reading_of(
-            told.verdict, _asked(question), earlier=asks, asked=asked, elsewhere=told.elsewhere
-        ).decision
+        decision = reading_of(told.verdict, _asked(question), asks=asks, elsewhere=told.elsewhere).decision
     else:
-        beside = [*turned(told.verdict, asks), *([ELSEWHERE] if told.elsewhere else [])]
-        decision = _on_hypothesis(told.verdict, asked, beside)
+        decision = _on_hypothesis(told.verdict, asks, elsewhere=told.elsewhere)
     run.decisions.append(decision.model_copy(update={"subject": question.subject}))
     if told.verdict is not None:
         run.verdicts.append(told.verdict)
 
 
 def _asked(question: Question) -> str:
-    return (
-        question.criterion.requirement if question.criterion else "Does the evidence support the hypothesis?"
-    )
+    return question.criterion.requirement if question.criterion else _ON_HYPOTHESIS
 
 
-def _on_hypothesis(kept: KeptVerdict, asked: int, beside: list[str]) -> Decision:
+def _on_hypothesis(kept: KeptVerdict, asks: Sequence[Ask], *, elsewhere: bool) -> Decision:
     words = {True: "supported", False: "not supported", None: "cannot tell"}
-    problems = [problem for member in kept.members for problem in member.problems]
-    reasons = [member.verdict.reasoning for member in kept.members if member.verdict is not None]
+    judged = judged_of(kept, asks, elsewhere=elsewhere)
     return Decision(
         subject=HYPOTHESIS,
-        question="Does the evidence support the hypothesis?",
+        question=_ON_HYPOTHESIS,
         answer=ANSWERS[kept.answer],
         word=words[kept.answer],
         decided_by=DecidedBy.JUDGE,
-        evidence=[
-            Evidence(key="verdict", value=kept.answer, note=f"{said_of(kept)}: {' / '.join(reasons)[:600]}")
-        ],
-        open=[*beside, *problems, *(f"concern: {concern}" for concern in kept.concerns)],
+        evidence=judged.evidence,
+        open=judged.open,
         inputs_digest=kept.key,
-        asks=Asks(ask=max(asked, 1), of=max(asked, 1)),
-        cost=Cost(usd=None, calls=len(kept.members)),
+        asks=place_of(kept, asks),
+        cost=cost_of(kept),
         at=kept.at,
     )

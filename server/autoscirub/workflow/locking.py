@@ -19,10 +19,10 @@ from autoscirub.checks import (
     read_short,
     rubric_changes,
 )
-from autoscirub.errors import CheckError, ConfigError, TamperedError
+from autoscirub.errors import CheckError, TamperedError
 from autoscirub.judging import JudgeProgram
-from autoscirub.models import ProjectConfig, RubricLock, SettingsLock, against_policy, strict_json
-from autoscirub.store import Project, sha256_bytes
+from autoscirub.models import ProjectConfig, RubricLock, SettingsLock, strict_json
+from autoscirub.store import Project, apply_policy, sha256_bytes
 
 if TYPE_CHECKING:
     from autoscirub.checks import Rubric
@@ -33,6 +33,7 @@ __all__ = [
     "RUBRIC_KEPT",
     "SOURCE_KEPT",
     "changed_settings",
+    "deciding",
     "kept_rubric",
     "load_source",
     "lock_rubric",
@@ -185,16 +186,13 @@ def with_judge(opened: Project, backend: str | None) -> Project:
     def changed(values: ProjectConfig) -> ProjectConfig:
         return values.model_copy(update={"judge": values.judge.model_copy(update={"backend": backend})})
 
-    own = loaded.own if backend == "none" else changed(loaded.own)
-    if (
-        backend != "none"
-        and loaded.policy is not None
-        and (faults := against_policy(own, loaded.policy.values))
-    ):
-        raise ConfigError(
-            "\n".join([f"--judge {backend}: looser than the policy {loaded.policy.path}", *faults])
-        )
-    config = replace(loaded, values=changed(loaded.values), own=own)
+    if backend == "none":
+        config = replace(loaded, values=changed(loaded.values))
+    else:
+        # As if it were configured: what a policy asks of a judge holds for this one too.
+        own = changed(loaded.own)
+        values = apply_policy(own, f"--judge {backend}", loaded.policy) if loaded.policy else own
+        config = replace(loaded, values=values, own=own)
     return replace(opened, location=replace(opened.location, config=config))
 
 
@@ -207,7 +205,7 @@ def lock_settings(project: Project, *, at: str) -> SettingsLock:
 def changed_settings(project: Project, session: Session) -> list[str]:
     """The locked settings that are no longer as they were locked."""
     lock = session.recorded_locks.settings
-    now = _deciding(project)
+    now = deciding(project)
     return [
         key
         for key, value in _locked(lock).items()
@@ -233,7 +231,7 @@ def require_settings(project: Project, session: Session) -> None:
     changed = changed_settings(project, session)
     lock = session.recorded_locks.settings
     if changed and lock is not None:
-        now, locked = _deciding(project), _locked(lock)
+        now, locked = deciding(project), _locked(lock)
         said = "; ".join(f"{key} was {locked[key]!r} and is {now.get(key)!r}" for key in changed)
         raise TamperedError(
             f"{project.location.config.source or 'the configuration'}: settings that decide were changed since "
@@ -241,10 +239,10 @@ def require_settings(project: Project, session: Session) -> None:
         )
 
 
-def _deciding(project: Project) -> dict[str, Any]:
+def deciding(project: Project) -> dict[str, Any]:
     """The settings that decide, and with them the judge's files that lie in the project: whoever could change these
     could change what it says."""
-    judge = project.config.judge
+    judge = project.location.config.own.judge
     files = None
     if judge.backend == "command" and judge.command:
         files = JudgeProgram(judge.command, project.root).own_digests() or None
@@ -254,7 +252,7 @@ def _deciding(project: Project) -> dict[str, Any]:
 def _set(project: Project) -> dict[str, Any]:
     return {
         key: value
-        for key, value in _deciding(project).items()
+        for key, value in deciding(project).items()
         if value is not None or _from_the_first_freeze(key)
     }
 

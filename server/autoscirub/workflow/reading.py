@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING
 from autoscirub.checks import awaiting_reading, needs_reading
 from autoscirub.errors import AutoscirubError
 from autoscirub.workflow.answers import failed_reading, reading_of
-from autoscirub.workflow.asking import NOT_ASKED, Asking
-from autoscirub.workflow.questions import Questions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from autoscirub.checks import Inputs, Kept, Reading
     from autoscirub.models import Criterion, ExecutableRubric
-    from autoscirub.store import Project, Session
-    from autoscirub.workflow.asking import Told
+    from autoscirub.workflow.asking import Asking, Told
     from autoscirub.workflow.questions import Question
 
 __all__ = ["Reader"]
@@ -26,34 +23,8 @@ __all__ = ["Reader"]
 class Reader:
     """A project's judge, for the criteria of one command. With `may_ask` False it only says what is kept."""
 
-    def __init__(
-        self,
-        opened: Project,
-        session: Session,
-        *,
-        at: str,
-        round_number: int | None,
-        may_ask: bool,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> None:
-        self.at, self.may_ask = at, may_ask
-        self.asking = Asking(Questions(opened), session, round_number, at, progress=progress)
-
-    @classmethod
-    def of(
-        cls,
-        opened: Project,
-        session: Session,
-        *,
-        at: str,
-        round_number: int | None,
-        may_ask: bool,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> Reader | None:
-        """A reader; None where no judge is set up."""
-        if opened.config.judge.backend == "none":
-            return None
-        return cls(opened, session, at=at, round_number=round_number, may_ask=may_ask, progress=progress)
+    def __init__(self, asking: Asking, *, at: str, may_ask: bool) -> None:
+        self.asking, self.at, self.may_ask = asking, at, may_ask
 
     def read(
         self, rubric: ExecutableRubric, inputs: Inputs, *, kept: Mapping[str, Kept], fresh: bool
@@ -89,13 +60,8 @@ class Reader:
         return replace(inputs, shown=shown, readings=readings)
 
     def _told(self, questions: list[Question], *, fresh: bool) -> dict[str, Told]:
-        from autoscirub.workflow.asking import Told
-
         if not self.may_ask:
-            return {
-                question.subject: self.asking.kept(question) or Told(error=NOT_ASKED, asked=False)
-                for question in questions
-            }
+            return {question.subject: self.asking.looked_up(question, fresh=fresh) for question in questions}
         told = self.asking.ask(questions, fresh=fresh)
         self.asking.record()
         return told
@@ -105,6 +71,4 @@ class Reader:
         asked = max((ask.ask for ask in asks), default=0)
         if told.verdict is None:
             return failed_reading(criterion.requirement, told.error, asked=asked, error=told.asked)
-        return reading_of(
-            told.verdict, criterion.requirement, earlier=asks, asked=asked, elsewhere=told.elsewhere
-        )
+        return reading_of(told.verdict, criterion.requirement, asks=asks, elsewhere=told.elsewhere)

@@ -29,7 +29,7 @@ from autoscirub.models import (
     strict_json,
 )
 from autoscirub.store import ASIDE_MARK, Project, Session
-from autoscirub.workflow.locking import lock_rubric, require_rubric, require_settings
+from autoscirub.workflow.locking import deciding, lock_rubric, require_rubric, require_settings
 from autoscirub.workflow.reading import Reader
 from autoscirub.workflow.rerunning import required_rerun
 from autoscirub.workflow.rounds import (
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
     from autoscirub.checks import CriteriaVerification, NumbersFound
     from autoscirub.models import CriterionResult
+    from autoscirub.workflow.asking import Asking
     from autoscirub.workflow.rerunning import RerunStanding
 
 __all__ = ["EVENTS", "Checked", "Revision", "RoundVerification", "event_lines"]
@@ -144,6 +145,7 @@ class RoundVerification:
         fresh: bool,
         progress: Callable[[int, int], None] | None,
         rerun: RerunStanding | None = None,
+        asking: Asking | None = None,
         may_ask: bool = False,
     ) -> None:
         earlier = {} if fresh else self._earlier()
@@ -156,17 +158,11 @@ class RoundVerification:
             progress=progress,
             rerun=rerun.decision if rerun else None,
         )
-        reader = Reader.of(
-            self.opened,
-            self.session,
-            at=self.at,
-            round_number=self.number,
-            may_ask=may_ask,
-            progress=progress,
-        )
-        if reader is not None:
+        if asking is not None:
             # Also where nobody is asked: whoever reads the record is to know.
-            self.addressed = reader.asking.addressed if may_ask else []
+            asking.progress = progress
+            self.addressed = asking.addressed if may_ask else []
+            reader = Reader(asking, at=self.at, may_ask=may_ask)
             self.inputs = reader.read(self.rubric.model, self.inputs, kept=kept, fresh=fresh)
         self.criteria: CriteriaVerification = verify_criteria(
             self.rubric.model,
@@ -234,7 +230,7 @@ class RoundVerification:
             "evaluated": self.criteria.evaluated,
             "reused": len(self.criteria.reused),
             "ended": ended.model_dump(mode="json") if ended else None,
-            "settings": self.opened.deciding(),
+            "settings": deciding(self.opened),
             "addressed": self.addressed,
         }
         checked.report, checked.ended = self.report, ended

@@ -9,7 +9,14 @@ from autoscirub.checks import RUBRIC_NAME, lint_rubric, read_predictions, rubric
 from autoscirub.errors import CheckError, PredictionsError, TrustError
 from autoscirub.models import ExecutableRubric, ScopeChange, now, strict_json
 from autoscirub.store import Project, open_project, sha256_bytes
-from autoscirub.workflow.locking import changed_settings, kept_rubric, load_source, lock_rubric, lock_settings
+from autoscirub.workflow.locking import (
+    changed_settings,
+    deciding,
+    kept_rubric,
+    load_source,
+    lock_rubric,
+    lock_settings,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,7 +99,7 @@ def _look(opened: Project, session: Session) -> tuple[Rubric | None, list[str], 
 def _digest(opened: Project, rubric: Rubric | None, settings: list[str]) -> str:
     what = {
         "rubric": rubric.sha256 if rubric else None,
-        "settings": opened.deciding() if settings else None,
+        "settings": deciding(opened) if settings else None,
     }
     return sha256_bytes(strict_json(what, indent=None).encode())
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from autoscirub.checks import (
+    LOCK_NAME,
     OUTCOME_ANSWERS,
     PREDICTIONS_LIMIT,
     PREDICTIONS_NAME,
@@ -36,17 +37,20 @@ from autoscirub.models import (
     weakest,
 )
 from autoscirub.store import Project, open_project, sha256_bytes
+from autoscirub.workflow.asking import asking_of
 from autoscirub.workflow.bulk import without_collecting
 from autoscirub.workflow.freezing import earlier_results
 from autoscirub.workflow.hypothesis import judge_hypothesis
 from autoscirub.workflow.locking import require_settings, with_judge
 from autoscirub.workflow.rerunning import NOT_RERUN, required_rerun, standing_rerun
+from autoscirub.workflow.rounds import current_round, read_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from autoscirub.store import Session
+    from autoscirub.workflow.asking import Asking
     from autoscirub.workflow.hypothesis import MayJudge
     from autoscirub.workflow.rerunning import RerunStanding
 
@@ -86,30 +90,37 @@ def verify(
             "--strict lets the judge's word change the outcome, and no judge is set up; set [judge] backend, or leave "
             "it out"
         )
-    how = _How(may, strict)
     if read_only:
         with opened.reading() as session:
-            return verify_predictions(
-                opened, session, rerun=_rerun(opened, session), how=how, progress=progress
-            )
+            return _verified(opened, session, may, strict=strict, progress=progress)
     with opened.reading() as session:  # refuse without making a state directory
-        _require_frozen(opened, session)
+        require_predictions(opened, session)
     with opened.writing() as session:
-        verified = verify_predictions(
-            opened, session, rerun=_rerun(opened, session), how=how, progress=progress
-        )
+        verified = _verified(opened, session, may, strict=strict, progress=progress)
         record_verification(opened, session, verified.verification)
         return verified
 
 
-def _rerun(opened: Project, session: Session) -> RerunStanding | None:
-    """What is known of a rerun, for the line that says what the outcome rests on. Nothing is run for it."""
-    return standing_rerun(opened, session, may="ask")
+def _verified(
+    opened: Project,
+    session: Session,
+    may: MayJudge,
+    *,
+    strict: bool,
+    progress: Callable[[int, int], None] | None,
+) -> Verified:
+    # What is known of a rerun is for the line that says what the outcome rests on. Nothing is run for it.
+    rerun = standing_rerun(opened, session, may="ask")
+    current = current_round(read_rounds(session))
+    asking = asking_of(opened, session, current.number if current else None, now())
+    how = _How(may, asking, strict)
+    return verify_predictions(opened, session, rerun=rerun, how=how, progress=progress)
 
 
 @dataclass(frozen=True)
 class _How:
     may: MayJudge = "no"
+    asking: Asking | None = None
     strict: bool = False
     fresh: bool = False
 
@@ -121,18 +132,19 @@ def verify_predictions(
     rerun: RerunStanding | None = None,
     how: _How | None = None,
     may_judge: MayJudge = "no",
+    asking: Asking | None = None,
     fresh: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Verified:
     """The outcome of the frozen predictions, recorded nowhere. `rerun` is said beside it, and decides nothing."""
-    how = how or _How(may_judge, fresh=fresh)
-    lock, data = _require_frozen(opened, session)
+    how = how or _How(may_judge, asking, fresh=fresh)
+    lock, data = require_predictions(opened, session)
     try:
         with without_collecting():
             predictions = read_predictions(data)
             verification = _evaluate(opened, session, predictions, lock, rerun, how, progress)
     finally:
-        _require_frozen(opened, session)
+        require_predictions(opened, session)
     return Verified(verification, session.notices, required_rerun(rerun))
 
 
@@ -156,7 +168,16 @@ def reached_on(opened: Project, verification: Verification) -> dict[str, str]:
     return {PREDICTIONS_NAME: digests.prereg, **results, **digests.artifacts}
 
 
-def _require_frozen(opened: Project, session: Session) -> tuple[PredictionsLock, bytes]:
+def predictions_claimed(opened: Project, session: Session) -> bool:
+    """Whether predictions were ever frozen here, or say so."""
+    # A lock without a record is a claim to be refused with its reason, not something never set up.
+    recorded = session.recorded_locks.predictions is not None
+    return recorded or session.found_locks.predictions is not None or (opened.root / LOCK_NAME).exists()
+
+
+def require_predictions(opened: Project, session: Session) -> tuple[PredictionsLock, bytes]:
+    """The lock and the frozen predictions. Raises PredictionsError when nothing is frozen, TamperedError when it, or a
+    locked setting, was changed."""
     data = opened.read(PREDICTIONS_NAME, limit=PREDICTIONS_LIMIT)
     lock = require_frozen(
         data, read_lock(opened), session.found_locks.predictions, session.recorded_locks.predictions
@@ -188,7 +209,7 @@ def _evaluate(
     outcome, why = decide_outcome(evaluated.results)
     # Where layer 1 has nothing to tell, there is nothing for a judge to weigh.
     may = how.may if outcome is not Outcome.FAILED else "no"
-    judged = judge_hypothesis(opened, session, predictions.prereg, at=at, may=may, fresh=how.fresh)
+    judged = judge_hypothesis(how.asking, predictions.prereg, may=may, fresh=how.fresh)
     asked = judged.asked or how.strict
     before = outcome
     outcome, why = decide_outcome(evaluated.results, judged.verdict, strict=how.strict, judge_asked=asked)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from autoscirub.judging.backends.protocol import Backend
     from autoscirub.models import JudgeRequest
 
-__all__ = ["GRACE_SECONDS", "OverLimit", "ask_within", "one_line", "repair_within"]
+__all__ = ["GRACE_SECONDS", "OverLimit", "ask_within", "one_line", "price_of", "repair_within"]
 
 GRACE_SECONDS = 12.0
 """Between the end of the time and leaving a backend behind: enough to end a program that resists."""
@@ -72,7 +72,7 @@ async def _within(
     grace: float,
 ) -> JudgeReply:
     purse = purse or Purse()
-    price = _price(backend, request)
+    price = price_of(backend, request)
     purse.hold(price)
     began = monotonic()
     cost: float | None = None
@@ -168,7 +168,8 @@ async def _guarded(name: str, call: Callable[[], Awaitable[JudgeReply]], so_far:
     return reply
 
 
-def _price(backend: Backend, request: JudgeRequest) -> float | None:
+def price_of(backend: Backend, request: JudgeRequest) -> float | None:
+    """What an answer should cost in US dollars; None is unknown."""
     try:
         return usable(backend.price(request))
     except Exception:  # noqa: BLE001 - somebody else's code; an estimate that fails is no estimate

@@ -6,7 +6,11 @@ import math
 
 from autoscirub.errors import JudgeError
 
-__all__ = ["Purse"]
+__all__ = ["NotAsked", "Purse"]
+
+
+class NotAsked(JudgeError):  # noqa: N818 - that nobody was asked is the error
+    """Raised where asking would go over a limit, so that nobody was asked. Not told apart outside of this room."""
 
 
 class Purse:
@@ -20,10 +24,17 @@ class Purse:
     """
 
     def __init__(
-        self, limit_round: float | None = None, limit_day: float | None = None, spent_day: float = 0.0
+        self,
+        limit_round: float | None = None,
+        limit_day: float | None = None,
+        *,
+        spent_round: float = 0.0,
+        spent_day: float = 0.0,
     ) -> None:
-        """`spent_day`: what was paid today before; what is spent from here on counts for round and day."""
-        self.limit_round, self.limit_day, self.spent_day = limit_round, limit_day, spent_day
+        """`spent_round`, `spent_day`: what was paid in this round and today before; what is spent from here on counts
+        for both."""
+        self.limit_round, self.limit_day = limit_round, limit_day
+        self.spent_round, self.spent_day = spent_round, spent_day
         self.spent = 0.0
         """US dollars paid from this purse, estimates included."""
         self.estimated = 0
@@ -37,7 +48,7 @@ class Purse:
         if price == 0:
             return
         for key, limit, before in (
-            ("judge.money_round", self.limit_round, 0.0),
+            ("judge.money_round", self.limit_round, self.spent_round),
             ("judge.money_day", self.limit_day, self.spent_day),
         ):
             if limit is None:
@@ -45,7 +56,7 @@ class Purse:
             taken = before + self.spent + self._held
             if taken >= limit or taken + (price or 0.0) > limit:
                 costs = "at a price that is unknown" if price is None else f"for about ${price:.4g}"
-                raise JudgeError(
+                raise NotAsked(
                     f"not asked: money limit reached: ${taken:.4g} of ${limit:.4g} ({key}) are spent or promised, "
                     f"and this answer comes {costs}; wait, or raise {key}"
                 )
@@ -65,6 +76,7 @@ class Purse:
     def release(self, price: float | None) -> None:
         """What was held at `price` was never asked."""
         self._held = max(0.0, self._held - (price or 0.0))
+
 
     @property
     def said(self) -> str:
