@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,10 +12,12 @@ from typing import Any
 import pytest
 from tests.workflow.judged import PREREG, RUBRIC, ledger, statuses
 
-from autoscirub.errors import ConfigError
-from autoscirub.workflow import check, freeze, judge, verify
+from autoscirub.errors import ConfigError, JudgeError, PredictionsError, TamperedError, TrustError
+from autoscirub.store import open_project
+from autoscirub.workflow import check, freeze, judge, plan_round, scope, verify
 from autoscirub.workflow.auditing import audit
 from autoscirub.workflow.auditing_verify import verify_record
+from autoscirub.workflow.locking import with_judge
 
 
 def test_the_newest_verdict_counts_whoever_asked_for_it(study, oracle) -> None:
@@ -142,3 +146,168 @@ def test_a_judge_that_may_not_run_has_read_nothing_and_its_own_words_are_no_conc
     concerns = audit(slope_project).basis.concerns
     assert any("notes.txt:1 addresses" in concern for concern in concerns)
     assert not any("judge.py" in concern for concern in concerns)
+
+
+# The judge's program, and another judge for one command
+
+
+@pytest.fixture
+def commanded(slope_project: Path) -> Path:
+    """A project whose judge is a program of its own, frozen."""
+    (slope_project / "tools").mkdir()
+    (slope_project / "tools" / "judge.py").write_text("print('first')\n")
+    (slope_project / "autoscirub.toml").write_text(
+        '[judge]\nbackend = "command"\ncommand = ["python3", "{project}/tools/judge.py"]\n'
+    )
+    (slope_project / "prereg.toml").write_text(PREREG.format(width=0.1))
+    (slope_project / "rubric.toml").write_text(RUBRIC)
+    freeze(slope_project)
+    return slope_project
+
+
+def test_a_scope_change_accepts_the_judge_that_was_looked_at_and_no_later_one(commanded: Path) -> None:
+    def digest() -> str:
+        with pytest.raises(TrustError) as refused:
+            scope(commanded, reason="another judge", digest="0" * 64)
+        [found] = re.findall(r"[0-9a-f]{64}", str(refused.value).replace("0" * 64, ""))
+        return found
+
+    judge_file = commanded / "tools" / "judge.py"
+    judge_file.write_text("print('second')\n")
+    looked_at = digest()
+    judge_file.write_text("print('third')\n")
+    assert digest() != looked_at
+    with pytest.raises(TrustError):
+        scope(commanded, reason="another judge", digest=looked_at)
+
+
+def test_without_its_judge_a_project_is_looked_at_as_it_is_locked(commanded: Path) -> None:
+    assert statuses(check(commanded, judge="none"))["READ"] == "cannot_assess"
+    assert verify(commanded, judge="none").verification.judge is None
+    (commanded / "tools" / "judge.py").write_text("print('second')\n")
+    with pytest.raises(TamperedError, match=r"judge\.files"):
+        check(commanded, judge="none")
+
+
+def test_a_judge_of_one_command_is_held_to_the_policy_like_one_that_is_configured(
+    slope_project: Path, oracle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text("[judge]\nrepeats = 3\nagree = 2\n")
+    monkeypatch.setenv("AUTOSCIRUB_POLICY", str(policy))
+    opened = with_judge(open_project(slope_project), "oracle")
+    assert (opened.config.judge.repeats, opened.config.judge.agree) == (3, 2)
+
+
+def test_the_judge_alone_holds_to_frozen_predictions_too(slope_project: Path, oracle) -> None:
+    (slope_project / "autoscirub.toml").write_text('[judge]\nbackend = "oracle"\n')
+    (slope_project / "prereg.toml").write_text(PREREG.format(width=0.1))
+    with pytest.raises(PredictionsError, match="freeze"):
+        judge(slope_project, "hypothesis")
+    freeze(slope_project)
+    (slope_project / "prereg.toml").write_text(PREREG.format(width=9))
+    with pytest.raises(TamperedError):
+        judge(slope_project, "hypothesis")
+    assert oracle.ASKED == []
+
+
+# Money, and what is counted
+
+
+def test_the_money_of_a_round_is_one_for_every_command_in_it(study, oracle) -> None:
+    project = study("money_round = 0.025\n")
+    first = judge(project, "READ")
+    assert first.spent == "$0.01 spent"
+    judge(project, "READ", fresh=True)
+    third = judge(project, "READ", fresh=True)
+    assert "judge.money_round" in third.decisions[0].open[0]
+    assert [entry["ask"] for entry in ledger(project)] == [1, 2]  # the third was none
+
+
+def test_an_answer_that_was_paid_for_is_in_the_ledger_also_where_the_files_changed(
+    study, oracle, monkeypatch
+) -> None:
+    project = study()
+    honest = oracle.Oracle.ask
+
+    async def meanwhile(self: Any, request: Any) -> Any:
+        os.mkfifo(project / "out" / "pipe")
+        (project / "out" / "table.csv").unlink()
+        (project / "out" / "table.csv").symlink_to(project / "out" / "pipe")
+        return await honest(self, request)
+
+    monkeypatch.setattr(oracle.Oracle, "ask", meanwhile)
+    judge(project, "READ")
+    [entry] = ledger(project)
+    assert (entry["cost_usd"], entry["panel"]) == (0.01, None)
+    assert "changed" in entry["error"]
+
+
+def test_who_was_never_asked_is_not_counted(study, oracle, monkeypatch) -> None:
+    from autoscirub.errors import BlindingError
+    from autoscirub.workflow import asking
+
+    project = study("asks_per_round = 1\n")
+
+    def broken(*_: Any, **__: Any) -> Any:
+        raise BlindingError("run.py: changed while the workspace was built")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(asking, "build_workspace", broken)
+        assert statuses(check(project))["READ"] == "error"
+    assert ledger(project) == []
+    assert statuses(check(project))["READ"] == "satisfied"
+
+
+def test_the_hypothesis_is_asked_anew_in_a_new_round(study, oracle) -> None:
+    project = study("asks_per_round = 1\n")
+    oracle.SAID["READ"] = False
+    check(project)
+    oracle.SAID["READ"] = True
+    plan_round(project=project)
+    (project / "report.md").write_text("# Slope\n\nThe slope is 0.51, and that is discussed.\n")
+    (project / "run.py").write_text("print('again')\n")
+    verification = check(project).verification
+    assert "the judge agrees" in verification.headline
+    rounds = [entry["round"] for entry in ledger(project) if entry["subject"] == "hypothesis"]
+    assert rounds == [1, 2]
+
+
+def test_the_audit_tells_a_turn_also_where_one_member_failed(study, oracle) -> None:
+    project = study("repeats = 2\nagree = 1\n")
+    oracle.SAID["READ"] = False
+    judge(project, "READ")
+    oracle.SAID["READ"] = [True, JudgeError("no answer")]
+    judge(project, "READ", fresh=True)
+    assert "READ: yes on ask 2 of 2, before it not" in audit(project).basis.asks
+
+
+def test_an_ask_that_failed_is_no_answer_that_turned(study, oracle) -> None:
+    project = study()
+    oracle.SAID["READ"] = JudgeError("unreachable")
+    judge(project, "READ")
+    oracle.SAID["READ"] = True
+    judge(project, "READ", fresh=True)
+    told = audit(project).basis.asks
+    assert "READ: asked 2 times" in told
+    assert "before it" not in told
+    assert "the cost of 1 unknown" in told
+
+
+# What is said beside a yes
+
+
+def test_what_could_not_be_searched_for_text_that_addresses_a_judge_is_a_concern(study, oracle) -> None:
+    project = study()
+    (project / "notes.txt").write_text("no word to anybody\n" * 300_000)
+    check(project)
+    [said] = [concern for concern in audit(project).basis.concerns if "not searched" in concern]
+    assert "notes.txt" in said
+
+
+def test_the_judge_alone_shows_the_concerns_of_the_hypothesis_like_verify(study, oracle) -> None:
+    project = study()
+    [alone] = judge(project, "hypothesis").decisions
+    assert "the judge's concern: one seed only" in alone.open
+    assert "the judge's concern: one seed only" in verify(project).verification.decisions[0].open
+    assert alone.cost.usd == 0.01
