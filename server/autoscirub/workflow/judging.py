@@ -79,9 +79,7 @@ def judge(
         asking = Asking(Questions(opened), session, _round(session), now(), progress=progress)
         questions, broken = _questions(opened, session, asking.questions, criterion_id)
         told = asking.ask(questions, fresh=fresh)
-        run = JudgeRun(
-            calls=len(asking.asks), spent=asking.spent, notices=session.notices, decisions=broken
-        )
+        run = JudgeRun(calls=len(asking.asks), spent=asking.spent, notices=session.notices, decisions=broken)
         asking.record()
         for question in questions:
             _add(run, asking, question, told[question.subject])

@@ -77,7 +77,6 @@ class Purse:
         """What was held at `price` was never asked."""
         self._held = max(0.0, self._held - (price or 0.0))
 
-
     @property
     def said(self) -> str:
         """What was spent, in a line."""
