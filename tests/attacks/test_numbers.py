@@ -165,6 +165,16 @@ def test_a_number_is_seen_however_it_is_dressed(text: str) -> None:
     assert "3.45" in seen[0].text
 
 
+@pytest.mark.parametrize(
+    "total", ["1,500 MW", "1 500 MW", "1,500", "1 500", "(1,500)", "-1,500", "x < 1,500"]
+)
+def test_a_large_number_is_not_found_in_its_pieces(total: str, tmp_path: Path) -> None:
+    (tmp_path / "results.json").write_text('{"drop": 4.1927, "seed": 1, "n": 500}', encoding="utf-8")
+    (tmp_path / "report.md").write_text(f"The drop was 4.19 TWh. The total is {total}.", encoding="utf-8")
+    assert check_numbers(tmp_path).decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert check_numbers(tmp_path, strict=True).decision.answer is Answer.DOES_NOT_HOLD
+
+
 def test_a_macro_of_the_preamble_is_looked_at() -> None:
     text = "\\documentclass{article}\n\\newcommand{\\wind}{3.45}\n\\begin{document}\n\\wind\n\\end{document}"
     assert [(number.line, number.text) for number in find_numbers(text, "latex")] == [(2, "3.45")]
