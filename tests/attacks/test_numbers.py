@@ -86,6 +86,8 @@ BOMBS = [
     ("> ```\\n1", "markdown"),
     ("\\\\newcommand{\\\\a}", "latex"),
     ("\\\\input{a}", "latex"),
+    ("\\\\documentclass", "latex"),
+    ("\\\\documentclass\\\\begin%\\n", "latex"),
     ("\\\\cite{a1}", "latex"),
 ]
 
@@ -163,6 +165,26 @@ def test_a_report_of_more_numbers_than_its_bound_could_not_be_told(tmp_path: Pat
 def test_a_number_is_seen_however_it_is_dressed(text: str) -> None:
     seen = [number for number in find_numbers(text) if number.exempt is None]
     assert "3.45" in seen[0].text
+
+
+@pytest.mark.parametrize(
+    "total", ["1,500 MW", "1 500 MW", "1,500", "1 500", "(1,500)", "-1,500", "x < 1,500"]
+)
+def test_a_large_number_is_not_found_in_its_pieces(total: str, tmp_path: Path) -> None:
+    (tmp_path / "results.json").write_text('{"drop": 4.1927, "seed": 1, "n": 500}', encoding="utf-8")
+    (tmp_path / "report.md").write_text(f"The drop was 4.19 TWh. The total is {total}.", encoding="utf-8")
+    assert check_numbers(tmp_path).decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert check_numbers(tmp_path, strict=True).decision.answer is Answer.DOES_NOT_HOLD
+
+
+@pytest.mark.parametrize(
+    "last", ["% \\begin{document}", "\\begin{verbatim}\n\\begin{document}\n\\end{verbatim}"]
+)
+def test_a_preamble_that_is_none_hides_no_number(last: str, tmp_path: Path) -> None:
+    (tmp_path / "results.json").write_text('{"drop": 4.1927}', encoding="utf-8")
+    (tmp_path / "report.tex").write_text(f"It fell by 4.19 TWh, or by 99.9.\n{last}\n", encoding="utf-8")
+    assert check_numbers(tmp_path, report="report.tex").decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert check_numbers(tmp_path, report="report.tex", strict=True).decision.answer is Answer.DOES_NOT_HOLD
 
 
 def test_a_macro_of_the_preamble_is_looked_at() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import struct
+import zlib
 from typing import Any
 
 import pytest
@@ -202,6 +204,86 @@ def test_pictures_are_compared_by_pixel_and_not_by_their_bytes() -> None:
         assert isinstance(found, Comparison)
         assert found.status is status
     assert "(3, 4, 4, 5)" in found.after
+
+
+def _png(depth: int, colours: int, sample: bytes) -> bytes:
+    """One pixel, chunk by chunk: Pillow writes no colours of 16 bits."""
+    header = struct.pack(">IIBBBBB", 1, 1, depth, colours, 0, 0, 0)
+    chunks = [(b"IHDR", header), (b"IDAT", zlib.compress(b"\0" + sample)), (b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        for name, data in chunks
+    )
+
+
+def _tiff(bits: int, samples: int, photometric: int, pixel: bytes, *more: tuple[int, int]) -> bytes:
+    """One pixel, tag by tag."""
+    tags = [(256, 1), (257, 1), (258, bits), (259, 1), (262, photometric), (273, 0), (277, samples), (278, 1)]
+    tags += [(279, len(pixel)), *more]
+    wide = struct.pack(f"<{samples}H", *[bits] * samples)
+    at = 8 + 2 + 12 * len(tags) + 4
+    places = {258: (3, samples, at), 273: (4, 1, at + len(wide))}
+    entries = [struct.pack("<HHII", tag, *places.get(tag, (4, 1, value))) for tag, value in tags]
+    return b"II*\0" + struct.pack("<IH", 8, len(tags)) + b"".join(entries) + bytes(4) + wide + pixel
+
+
+FINER = {
+    "png of 16 bits, colours": ("png", _png(16, 2, b"\x10\x00" * 3), _png(16, 2, b"\x10\xff" * 3)),
+    "png of 16 bits, with alpha": ("png", _png(16, 6, b"\x10\x00" * 4), _png(16, 6, b"\x10\xff" * 4)),
+    "png of 16 bits, grey and alpha": ("png", _png(16, 4, b"\x10\x00" * 2), _png(16, 4, b"\x10\xff" * 2)),
+    "png of 16 bits, grey": ("png", _png(16, 0, b"\x10\x00"), _png(16, 0, b"\x10\xff")),
+    "tiff of 16 bits": ("tiff", _tiff(16, 3, 2, b"\x00\x10" * 3), _tiff(16, 3, 2, b"\xff\x10" * 3)),
+    "tiff with a channel that is not shown": (
+        "tif",
+        _tiff(8, 4, 2, b"\1\2\3\4", (338, 0)),
+        _tiff(8, 4, 2, b"\1\2\3\5", (338, 0)),
+    ),
+    "CMYK": ("tiff", _tiff(8, 4, 5, b"\xff\1\1\xff"), _tiff(8, 4, 5, b"\xff\2\1\xff")),
+    "LAB": ("tiff", _tiff(8, 3, 8, b"\1\2\3"), _tiff(8, 3, 8, b"\1\2\4")),
+}
+
+
+@pytest.mark.parametrize("name", FINER)
+def test_pictures_of_finer_pixels_or_other_colours_are_unclear(name: str) -> None:
+    from PIL import Image
+
+    kind, before, after = FINER[name]
+    for data in (before, after):
+        with Image.open(io.BytesIO(data)) as image:
+            image.load()  # one that Pillow does not read would be unclear for that reason
+    [found] = compare_file(f"f.{kind}", before, after, TOLERANCE)
+    assert isinstance(found, Unclear), found
+    assert found.why == "its bytes differ, and pictures of its kind are not compared here"
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "PA", "RGB", "RGBA"])
+@pytest.mark.parametrize("kind", ["PNG", "TIFF"])
+def test_pictures_of_eight_bits_and_fewer_are_compared(kind: str, mode: str) -> None:
+    from PIL import Image
+
+    if (kind, mode) == ("PNG", "PA"):
+        pytest.skip("PNG has no such pixels")
+    files = []
+    for number in (1, 2):
+        file = io.BytesIO()
+        Image.new(mode, (4, 4)).save(file, kind, dpi=(number, 1))
+        files.append(file.getvalue())
+    [found] = compare_file(f"f.{kind.lower()}", *files, EXACT)
+    assert files[0] != files[1]
+    assert isinstance(found, Comparison)
+    assert found.status is Status.EQUAL
+
+
+def test_a_picture_in_a_format_that_is_not_known_here_is_unclear() -> None:
+    from PIL import Image
+
+    files = []
+    for depth in (b"\x10\x00", b"\x10\x01"):
+        files.append(b"P6\n1 1\n65535\n" + depth * 3)
+        with Image.open(io.BytesIO(files[-1])) as image:
+            image.load()
+    [found] = compare_file("f.png", *files, EXACT)
+    assert isinstance(found, Unclear)
 
 
 def test_a_picture_that_cannot_be_decoded_is_unclear() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from autoscirub.checks.rerun import Rerun, environment, rerun_basis
+from autoscirub.checks.rerun import Rerun, environment, program, rerun_basis
 from autoscirub.checks.rerun.environment import fingerprint, is_environment
 from autoscirub.models import TOO_LARGE, Answer
 from autoscirub.store import open_project
@@ -132,3 +133,76 @@ def test_an_environment_of_too_many_files_is_said_and_no_answer_stands_on_it(
     assert found.basis.environment == TOO_LARGE
     for ask in (True, False):
         assert rerun_basis(open_project(project), ask=ask).changed_since(found.basis) == ["environment"]
+
+
+def _program(path: Path, script: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
+
+
+def _no_answer_stands(project: Path, found: Rerun) -> bool:
+    assert found.basis is not None
+    changed = [
+        rerun_basis(open_project(project), ask=ask).changed_since(found.basis) for ask in (True, False)
+    ]
+    return found.basis.environment == TOO_LARGE and changed == [["environment"]] * 2
+
+
+@pytest.mark.parametrize("active", [True, False])
+def test_a_shell_script_is_bound_to_the_python_that_it_reaches_and_not_to_one_of_the_project(
+    scripted: Scripted,
+    run_again: Callable[..., Rerun],
+    venv: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    active: bool,
+) -> None:
+    script = f"import sys; assert sys.prefix == {str(venv)!r}, sys.prefix\n"
+    project = scripted(script + HONEST, VALUES, 'command = ["sh", "run.sh"]')
+    (project / "run.sh").write_text("python3 run.py\n")
+    folders = [str(venv / "bin"), *os.get_exec_path()]
+    if active:
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", project / ".venv"], check=True)
+        folders.insert(0, str(project / ".venv" / "bin"))
+    monkeypatch.setenv("PATH", os.pathsep.join(folders))
+    found = run_again(project)
+    assert found.decision.answer is Answer.HOLDS, found.decision
+    [site] = venv.glob("lib/python*/site-packages")
+    assert _changed(project, lambda: (site / "helper.py").write_text("VALUE = 0.7\n")) == ["environment"]
+
+
+@pytest.mark.parametrize("command", [["sh", "run.sh"], ["./run.sh"], [sys.executable, "run.py"]])
+def test_where_no_python_says_what_is_installed_no_answer_stands(
+    scripted: Scripted, run_again: Callable[..., Rerun], monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    monkeypatch.setattr(program, "_ask", lambda *_: None)
+    project = scripted(HONEST, VALUES, f"command = {json.dumps(command)}")
+    _program(project / "run.sh", "printf '%s' '{\"slope\": 0.5}' > results.json")
+    found = run_again(project)
+    assert found.decision.answer is Answer.HOLDS, found.decision
+    assert any("no Python that it may use said what is installed" in line for line in found.decision.open)
+    assert _no_answer_stands(project, found)
+
+
+def test_a_python_that_says_nothing_and_is_first_inside_is_not_told_by_another(
+    scripted: Scripted, run_again: Callable[..., Rerun], tmp_path: Path
+) -> None:
+    tool = _program(tmp_path / "opt" / "bin" / "tool", "printf '%s' '{\"slope\": 0.5}' > results.json")
+    project = scripted(HONEST, VALUES, f'command = ["{tool}"]')
+    assert not _no_answer_stands(project, run_again(project))
+    _program(tool.parent / "python3", "exit 1")
+    assert _no_answer_stands(project, run_again(project))
+
+
+def test_a_link_on_the_path_that_leads_into_the_project_is_not_started(
+    scripted: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = scripted(HONEST, VALUES, 'command = ["sh", "run.sh"]')
+    planted = _program(project / "tools" / "python3", f"touch {tmp_path}/started")
+    links = tmp_path / "links"
+    links.mkdir()
+    (links / "python3").symlink_to(planted)
+    monkeypatch.setenv("PATH", os.pathsep.join([str(links), *os.get_exec_path()]))
+    assert rerun_basis(open_project(project), ask=True).environment != TOO_LARGE
+    assert not (tmp_path / "started").exists()

@@ -28,6 +28,11 @@ _TOKEN = re.compile(
 )
 _DEFINED = re.compile(r"\s{0,9}\{?\s{0,9}\\([A-Za-z@]+)\s{0,9}\}?\s{0,9}(?:\[[0-9]\])?(?:#[1-9]){0,9}")
 _OPTION = re.compile(r"\s{0,9}\[[^\[\]\n{}]{0,200}\]")
+_BEGINS = re.compile(
+    r"(?P<skipped>%[^\n]*|\\[^A-Za-z])"
+    r"|\\begin\s*+(?:%[^\n]*\n\s*+)*+\{document\}|\\document(?![A-Za-z])"
+)
+"""Where a preamble ends; comments and escaped signs are passed over."""
 _MAX_DEPTH = 4
 
 
@@ -37,8 +42,9 @@ _TITLES = re.compile(r"(?:sub|short|running)?title|titlehead|date|abstract|keywo
 def from_latex(text: str) -> Prose:
     """LaTeX as its reader sees it.
 
-    Of the preamble the macros and the title are text; what else it holds is mostly the settings of packages, and is a
-    claim only with a unit.
+    A preamble is what stands between the \\documentclass and the beginning of its document, both of them in no comment;
+    one that is shown as code begins none. Of it the macros and the title are text; what else it holds is mostly the
+    settings of packages, and is a claim only with a unit.
     """
     reader = _Reader(text)
     reader.read()
@@ -49,7 +55,8 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.prose = Prose(citations=False)
-        self._body = text.find(r"\begin{document}")
+        self._body = -1
+        """Where the preamble ends that the reader is in or was in; 0: there is none; -1: none has begun."""
         self._depth = 0
         self._reading: int | None = None
         """In the preamble the depth of braces at which a text began that a reader may see."""
@@ -118,6 +125,8 @@ class _Reader:
                 return self._drop(defined.end(), 1, "layout")
             self.prose.hide(defined[0], "layout", "; ")
             return defined.end()
+        if name == "documentclass" and self._body < 0:
+            self._body = self._end_of_preamble(at)
         if at < self._body and _TITLES.fullmatch(name):
             self._reading = self._depth
         if name == "verb" and at < len(self.text):
@@ -140,6 +149,11 @@ class _Reader:
             return self._drop(at, 1, points_as(name))
         self.prose.add("; " if name in ("par", "item", "hline", "midrule") else "")
         return at
+
+    def _end_of_preamble(self, at: int) -> int:
+        """Where the document begins that is of the class named at `at`; 0 when it begins nowhere."""
+        begins = (found.start() for found in _BEGINS.finditer(self.text, at) if found["skipped"] is None)
+        return next(begins, 0)
 
     def _verb(self, at: int) -> int:
         line_end = self.text.find("\n", at, at + 1000)

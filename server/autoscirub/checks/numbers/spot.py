@@ -37,11 +37,17 @@ _NUMBER = re.compile(
     r"|(?P<power>\s?[×xX·∙⋅]\s?10\s?(?:\^\s?\{?\s?[-+\u2212]?[0-9]{1,3}\}?|[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}))"
     r"|(?P<own>\^\s?\{?\s?[-+\u2212]?[0-9]{1,3}\}?|[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,3}))?+"
 )
+_GROUPED = re.compile(
+    rf"[1-9][0-9]{{0,2}}(?:(?:(?:{_SEP}|\ )[0-9]{{3}})+(?:\.[0-9]+)?"
+    rf"|(?:(?:(?!,){_SEP}|\ )[0-9]{{3}})+,[0-9]+)"
+)
+"""Digits in well-formed groups of three, with decimals or without."""
 _LINKED = re.compile(r"\s?(?:[–−-]|to|±|\+/-|and|;)\s?")
 _NAMED = re.compile(
     r"(?P<name>[A-Za-zα-ωΑ-Ω][\w-]{0,40})(?:\([^()\n]{0,20}\))?[\s\u00a0\u2009]*(?P<sign><=|>=|[<>≤≥])\s*$"
 )
-_SIGNS = ("<", ">", "≤", "≥", "=")
+_BOUNDS = ("<", ">", "≤", "≥")
+_SIGNS = (*_BOUNDS, "=")
 
 
 @dataclass(frozen=True)
@@ -174,9 +180,16 @@ def _one(text: str, match: re.Match[str], comma: bool | None, lines: Lines) -> S
     if near[-1:] in _SIGNS and (comparison := _NAMED.search(text, max(0, start - 70), start)):
         spotted.name = comparison["name"]
         spotted.compared = {"≤": "<=", "≥": ">="}.get(comparison["sign"], comparison["sign"])
-    if re.search(r"[ ,]", core) and not (power or base_ten):
+    # A unit, a sign and a comparison are said of one number: each piece alone would be looked up without them.
+    one = power or base_ten or sign or spotted.claim or near[-1:] in _BOUNDS
+    if re.search(r"[ ,]", core) and not one and not _is_one_number(core, comma):
         spotted.parts = tuple(_parts(match, comma, lines))
     return spotted
+
+
+def _is_one_number(core: str, comma: bool | None) -> bool:
+    """Whether digits with a comma or a space are no list: groups of three, or decimals as this text writes them."""
+    return bool(_GROUPED.fullmatch(core) or (comma and re.fullmatch(r"[0-9]+,[0-9]+", core)))
 
 
 def _parts(match: re.Match[str], comma: bool | None, lines: Lines) -> Iterator[Spotted]:
@@ -215,6 +228,7 @@ def _share_units(text: str, numbers: list[Spotted]) -> None:
         if kind in ("%", "‰") and not left.readings[0].kind:
             left.readings = tuple(reading.as_share(kind) for reading in left.readings)
         left.claim = left.claim or right.claim
+        left.parts = () if left.claim else left.parts
         if shift and not any(reading.shift for reading in left.readings):
             left.readings += tuple(reading.scaled(shift) for reading in left.readings)
 

@@ -43,7 +43,7 @@ class Spotted:
     name: str | None = None
     """What is compared."""
     parts: tuple[Spotted, ...] = ()
-    """The numbers that it may be instead, when the separator is in doubt: 1 234, or 1,2."""
+    """The numbers that it may be instead, when the separator is in doubt: 1,2. Never of 1,500 or 1,2 TWh."""
     cell: int | None = None
     context: str = field(default="", repr=False)
 

@@ -49,7 +49,8 @@ def basis_of(
     environment = None
     if program is not None:
         told = _digest({**program.environment, "variables": variables})
-        environment = TOO_LARGE if program.too_large else told
+        # The record knows one sign for what is not told: nothing is compared with it, whatever the reason.
+        environment = TOO_LARGE if program.untold else told
     return RerunBasis(
         code=_digest({"files": copied.code, "command": config.command}),
         inputs=_digest(copied.inputs),

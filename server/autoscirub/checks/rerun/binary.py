@@ -17,6 +17,11 @@ __all__ = ["compare_arrays", "compare_pictures"]
 _MAX_PIXELS = 89_478_485
 _MAX_ARRAYS_BYTES = 1024**3
 _SHOWN_ELEMENTS = 20
+_FORMATS = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP")
+_MODES = frozenset({"1", "L", "LA", "P", "PA", "RGB", "RGBA"})
+"""Kinds of pixels that are the same as RGBA of 8 bits, whatever they hold."""
+_BITS, _SAMPLES = 258, 277
+"""Tags of TIFF: the bits of each channel, and how many channels there are."""
 
 
 def compare_arrays(
@@ -92,18 +97,21 @@ def _plain(value: Any) -> Any:
 
 
 def compare_pictures(path: str, before: bytes, after: bytes) -> Iterator[Comparison | Unclear]:
-    """Pictures by their decoded pixels, as RGBA: another encoder or time stamp is no other picture."""
+    """Pictures by their decoded pixels, as RGBA: another encoder or time stamp is no other picture.
+
+    Of finer pixels, or of other colours, RGBA would be a rounding: they are unclear.
+    """
     from PIL import Image, ImageChops, UnidentifiedImageError
 
     pictures = []
     for data in (before, after):
         try:
-            with Image.open(io.BytesIO(data)) as image:
+            with Image.open(io.BytesIO(data), formats=_FORMATS) as image:
                 if image.width * image.height > _MAX_PIXELS:
                     yield Unclear(path, f"its bytes differ, and it has more than {_MAX_PIXELS:,} pixels")
                     return
-                if getattr(image, "n_frames", 1) > 1 or image.mode[0] in "IF":
-                    yield Unclear(path, "its bytes differ, and pictures of its kind are not decoded here")
+                if getattr(image, "n_frames", 1) > 1 or not _is_plain(image):
+                    yield Unclear(path, "its bytes differ, and pictures of its kind are not compared here")
                     return
                 pictures.append(image.convert("RGBA"))
         except (
@@ -127,3 +135,16 @@ def compare_pictures(path: str, before: bytes, after: bytes) -> Iterator[Compari
         yield Comparison(path, None, was, is_now, Status.EQUAL)
     else:
         yield Comparison(path, None, was, f"{is_now}; pixels differ within {box}", Status.MOVED)
+
+
+def _is_plain(image: Any) -> bool:
+    """Whether nothing of an opened picture is lost when it becomes RGBA of 8 bits for each channel."""
+    if image.mode not in _MODES:
+        return False
+    if image.format == "PNG":  # how its bytes will be unpacked: RGB, P;4, RGB;16B
+        return all(str(tile[3]).partition(";")[2] in ("", "1", "2", "4") for tile in image.tile)
+    if image.format == "TIFF":
+        bits = image.tag_v2.get(_BITS, 1)
+        deepest = max(bits) if isinstance(bits, tuple) else bits
+        return deepest <= 8 and image.tag_v2.get(_SAMPLES, 1) == len(image.getbands())
+    return True

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autoscirub.checks.rerun.environment import environment_of, fingerprint, settings_of
+from autoscirub.checks.rerun.environment import MAX_FILES, environment_of, fingerprint, settings_of
 from autoscirub.errors import SandboxError
 from autoscirub.store import read_regular, sha256_bytes, sha256_file
 
@@ -41,6 +41,10 @@ print(json.dumps({
 """
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
 _BINARIES = ("bin", "sbin", "condabin", "shims")
+_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
+"""The system's programs, last on PATH inside."""
+_TOO_MANY = f"is more than {MAX_FILES:,} files, too large to be told"
+_NOT_ASKED = "could not be told: no Python that it may use said what is installed"
 
 
 @dataclass(frozen=True)
@@ -53,28 +57,25 @@ class Program:
     """PATH inside: where it and its interpreter lie, then the system's programs."""
     environment: dict[str, Any] = field(default_factory=dict)
     """What it runs on: interpreter, installed distributions, their files, platform."""
-
-    @property
-    def too_large(self) -> bool:
-        """Whether what it runs on holds too many files to be told from another."""
-        return self.environment.get("files") is None
+    untold: str = ""
+    """Why what it runs on is not told from another, in words: no answer is taken again; empty where it is told."""
 
 
 def find_program(command: Sequence[str], root: Path) -> Program:
     """Find `command[0]` as a shell in the project's folder would. Raises SandboxError when there is none.
 
     A name with a slash is relative to the project: one that lies in it is started from the copy. Python is asked
-    where its parts are, so that a launcher on PATH is not needed inside; for any other program the Python on
-    PATH is made readable too, because scripts call it. Nothing that lies in the project is started to be asked:
+    where its parts are, so that a launcher on PATH is not needed inside; for any other program the Python that
+    scripts reach by its name is asked, and made readable too. Nothing that lies in the project is started to be asked:
     of a virtual environment there, its own file says what it needs.
     """
     found = _find(command[0], root)
-    first, folders, front, asked = str(found), [], [found.parent], None
+    first, folders, front, asked, is_python = str(found), [], [found.parent], None, False
     if environment := environment_of(found, root):
         folders = [environment, *_python_folders(_base_of(environment), root), *_program_folders(found, root)]
     elif found.is_relative_to(root):
         first, front = f"./{found.relative_to(root)}", []
-    elif _PYTHON.fullmatch(found.name) and (asked := _ask(found, root)):
+    elif (is_python := _PYTHON.fullmatch(found.name) is not None) and (asked := _ask(found, root)):
         first, folders, front = (
             asked["executable"],
             _asked_folders(asked, root),
@@ -82,12 +83,14 @@ def find_program(command: Sequence[str], root: Path) -> Program:
         )
     else:
         folders = _program_folders(found, root)
-    if environment is None and asked is None:
-        python = shutil.which("python3") or shutil.which("python")
-        if python and not Path(python).is_relative_to(root) and (asked := _ask(Path(python), root)):
+    if environment is None and asked is None and not is_python:
+        # What a system's folder holds is found there all the same: the user's own Python comes before it, as outside.
+        front = [folder for folder in front if str(folder) not in _PATH]
+        if asked := _ask_on_path(front, root):
             folders += _asked_folders(asked, root)
             front.append(Path(asked["executable"]).parent)
-    path = [str(folder) for folder in front] + ["/usr/local/bin", "/usr/bin", "/bin"]
+    path = [*map(str, front), *_PATH]
+    files = _files(found, root, environment, asked)
     about = {
         "program": command[0],
         "sha256": sha256_file(found),
@@ -95,7 +98,7 @@ def find_program(command: Sequence[str], root: Path) -> Program:
         if asked
         else None,
         "environment": _installed(environment) if environment else None,
-        "files": _files(found, root, environment, asked),
+        "files": files,
         "platform": [
             platform.system(),
             platform.release(),
@@ -108,6 +111,7 @@ def find_program(command: Sequence[str], root: Path) -> Program:
         list(dict.fromkeys(filter(Path.exists, folders))),
         ":".join(dict.fromkeys(path)),
         about,
+        _NOT_ASKED if environment is None and asked is None else _TOO_MANY if files is None else "",
     )
 
 
@@ -117,6 +121,29 @@ def _find(name: str, root: Path) -> Path:
         where = "in the project" if "/" in name else "on PATH"
         raise SandboxError(f"{name}: no such program {where}; look at [run] command in autoscirub.toml")
     return Path(os.path.abspath(found))  # noqa: PTH100 - links must stay: an environment's python is one
+
+
+def _ask_on_path(front: Sequence[Path], root: Path) -> dict[str, Any] | None:
+    """What the Python says that a script reaches by its name inside; None where none does.
+
+    The first of: the folders before it inside, the user's PATH, the system's programs. The project's are passed over:
+    an environment there that is active outside is not on PATH inside.
+    """
+    listed = [Path(os.path.abspath(name)) for name in os.get_exec_path() if name]  # noqa: PTH100 - links must stay
+    for name in ("python3", "python"):
+        for folder in dict.fromkeys([*front, *listed, *map(Path, _PATH)]):
+            python = shutil.which(name, path=str(folder))
+            if python is None:
+                continue
+            asked = None if _leads_into(Path(python), root) else _ask(Path(python), root)
+            if asked is not None or folder in front or str(folder) in _PATH:
+                return asked  # where it says nothing, and is there inside, the next one is not what runs
+    return None
+
+
+def _leads_into(program: Path, root: Path) -> bool:
+    """Whether a program lies in the project, or is a link that leads there."""
+    return any(Path(os.path.realpath(hop.parent)).is_relative_to(root) for hop in _hops(program))
 
 
 def _ask(python: Path, root: Path) -> dict[str, Any] | None:

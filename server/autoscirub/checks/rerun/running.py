@@ -20,7 +20,6 @@ from autoscirub.checks.rerun.comparing import (
 )
 from autoscirub.checks.rerun.copying import Copied, Layout, copy_project, holding_any, matches, stamps
 from autoscirub.checks.rerun.deciding import Tally, decide, some, undecided
-from autoscirub.checks.rerun.environment import MAX_FILES
 from autoscirub.checks.rerun.plan import Plan, configured, planned, read_results
 from autoscirub.checks.rerun.program import find_program
 from autoscirub.errors import SandboxError, TrustError
@@ -148,10 +147,8 @@ def _rerun(
     ]
     if beside := written_beside(inside_copy, marked, copied):
         said.append(f"written or removed outside of the outputs, and compared with nothing: {some(beside)}")
-    if program.too_large:
-        said.append(
-            f"what it runs on is more than {MAX_FILES:,} files, too large to be told: no later check takes this answer"
-        )
+    if program.untold:
+        said.append(f"what it runs on {program.untold}: no later check takes this answer")
     unseen = [path for path in plan.deciding if path in {*before, *unclear} - tally.compared]
     decision = decide(tally, config, basis.digest, ran, copied, said, unseen)
     return Rerun(decision, tally.kept, tally.counts, basis, ran, _told(copied), compared)
