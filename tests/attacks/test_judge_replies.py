@@ -123,6 +123,11 @@ NO_PASS = [
     ("a brace that closes too early", "}" + PASS[1:]),
     ("prose that takes it back", f"The files hold this: {PASS} But the requirement is not met."),
     ("a wrapped failure beside", json.dumps({"result": json.loads(FAIL)}) + PASS),
+    ("a failure inside the pass", json.dumps(json.loads(PASS) | {"revised": json.loads(FAIL)})),
+    ("a flag without an id behind it", PASS + '{"satisfied": false}'),
+    ("a flag without an id before it", '{"satisfied": false, "reasoning": "no"}' + PASS),
+    ("a wrapped flag without an id", PASS + '{"verdict": {"satisfied": false}}'),
+    ("a flag beside the list", '{"criteria": [' + PASS + '], "satisfied": false}'),
     ("a mark of UTF-16", "\ufffe" + PASS[:-1]),
 ]  # fmt: skip
 

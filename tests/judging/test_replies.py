@@ -154,21 +154,47 @@ def test_an_id_that_comes_twice_is_a_fault_even_where_both_say_the_same(reply) -
 def test_a_verdict_wrapped_in_another_object_is_no_verdict_and_contradicts_the_one_beside_it() -> None:
     assert "stands inside another object" in fault({"verdict": TRUE})
     assert fault(json.dumps({"verdict": FALSE}) + json.dumps(TRUE)).startswith(TWICE)
+    assert fault(TRUE | {"revised": FALSE}).startswith(TWICE)
 
 
 def test_entries_are_matched_by_exact_id_and_others_are_kept_and_not_used() -> None:
     entries = [TRUE | {"criterion_id": name} for name in ("c1", "C1 ", "С1", "C01", "C10", "C2")]
-    reading = read(
-        {"criteria": [*entries, {"satisfied": True}, "C1", TRUE | {"criterion_id": 1}]}, "C1", "C2"
-    )
+    reading = read({"criteria": [*entries, {"note": "all"}, "C1", TRUE | {"criterion_id": "1"}]}, "C1", "C2")
     assert list(reading.verdicts) == ["C2"]
     assert list(reading.faults) == ["C1"]
     assert [unused.why for unused in reading.unused] == [
         '"c1" was not asked', '"C1 " was not asked', '"С1" was not asked', '"C01" was not asked',
-        '"C10" was not asked', "has no criterion_id", "is no object", "1 was not asked",
+        '"C10" was not asked', "has no criterion_id", "is no object", '"1" was not asked',
     ]  # fmt: skip
     assert '"c1"' in reading.faults["C1"]
     assert json.loads(reading.unused[0].entry)["criterion_id"] == "c1"
+
+
+NAMELESS = [
+    json.dumps(TRUE) + '{"satisfied": false}',
+    '{"satisfied": false, "reasoning": "no"}' + json.dumps(TRUE),
+    json.dumps(TRUE) + '{"verdict": {"satisfied": false}}',
+    json.dumps({"criteria": [TRUE], "satisfied": False}),
+    json.dumps({"criteria": [TRUE, {"satisfied": False}]}),
+    json.dumps({"criteria": [TRUE], "summary": [{"satisfied": False}]}),
+    json.dumps(TRUE | {"revised": {"satisfied": False}}),
+    json.dumps({"criteria": [TRUE, FALSE | {"criterion_id": None}]}),
+    json.dumps({"criteria": [TRUE, FALSE | {"criterion_id": 1}]}),
+    '{"satisfied": true}',
+]
+
+
+@pytest.mark.parametrize("reply", NAMELESS)
+def test_a_verdict_that_names_no_criterion_may_contradict_any_of_them(reply) -> None:
+    assert fault(reply).startswith("the reply holds a verdict without a criterion_id")
+    two = read(reply + json.dumps(FALSE | {"criterion_id": "C2"}), "C1", "C2")
+    assert two.verdicts == {}
+    assert set(two.faults) == {"C1", "C2"}
+
+
+def test_structured_output_that_holds_a_verdict_somewhere_is_not_passed_over_for_the_text() -> None:
+    for said in ({"verdict": FALSE}, {"verdict": {"satisfied": False}}, {"satisfied": False}):
+        assert fault(JudgeReply(text=json.dumps(TRUE), structured=said))
 
 
 def test_the_order_of_entries_changes_nothing() -> None:

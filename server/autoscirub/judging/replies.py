@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 from autoscirub.errors import JudgeError
 from autoscirub.judging.contradictions import shown, speaks_against
 from autoscirub.judging.objects import MAX_REPLY, Unreadable, objects_of, scan, too_long
-from autoscirub.judging.verdicts import Entry, entry_of
+from autoscirub.judging.verdicts import FLAGS, Entry, entry_of, flag_of
 from autoscirub.store import JsonFault, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from autoscirub.models.judging import AskKind, CriterionVerdict, HypothesisVerdict, JudgeReply
 
@@ -28,6 +28,11 @@ __all__ = ["HYPOTHESIS", "MAX_REPLY", "Reading", "Unused", "read_reply", "repair
 
 HYPOTHESIS = "hypothesis"
 """The subject of the question on the hypothesis, which has no other id."""
+_INSIDE = "the reply's verdict stands inside another object; expected it at the top"
+_NAMELESS = (
+    "the reply holds a verdict without a criterion_id, which may be meant for any; expected one verdict for each id, "
+    "and nothing else that is satisfied or not"
+)
 _MAX_UNUSED = 200
 _MAX_ENTRY = 2_000
 _MAX_SHOWN = 300
@@ -72,7 +77,7 @@ def read_reply(reply: JudgeReply | str, asked: Sequence[str], kind: AskKind) -> 
         objects = _from_structured(structured) if structured is not None else []
         prose = ""
         # Structured output that says nothing of what was asked is no answer; the text may be.
-        if not any(_entries(value, kind) for value in objects):
+        if not any(_speaks(value, kind) for value in objects):
             objects, prose = objects_of(text)
     except Unreadable as fault:
         return Reading(faults=dict.fromkeys(asked, str(fault)), raw=raw)
@@ -116,63 +121,83 @@ def _matched(objects: list[dict[str, Any]], asked: Sequence[str], kind: AskKind,
     entries: dict[str, list[Entry]] = {subject: [] for subject in asked}
     unused: list[tuple[str, Any]] = []
     others: list[str] = []
+    nameless = False
     for value in objects:
         found = _entries(value, kind)
         if not found:
             unused.append(("is no verdict", value))
-            for inner in _wrapped(value, kind):
-                # Not used, and not passed over either: it may contradict the verdict that stands beside it.
-                if inner in entries:
-                    fault = "the reply's verdict stands inside another object; expected it at the top"
-                    entries[inner].append(Entry(None, fault=fault))
+        # Not used, and not passed over either: it may contradict the verdict that stands beside it or around it.
+        for inner in _elsewhere(value, found):
+            subject = _subject(inner, kind)
+            if subject in entries:
+                entries[subject].append(Entry(flag_of(inner.get(FLAGS[kind])), fault=_INSIDE))
+            nameless = nameless or (subject is None and FLAGS[kind] in inner)
         for entry in found:
             if not isinstance(entry, dict):
                 unused.append(("is no object", entry))
                 continue
-            subject = HYPOTHESIS if kind == "hypothesis" else entry.get("criterion_id")
-            if isinstance(subject, str) and subject in entries:
+            subject = _subject(entry, kind)
+            if subject in entries:
                 entries[subject].append(entry_of(entry, subject, kind))
-            elif "criterion_id" in entry:
+            elif subject is not None:
                 others.append(_short(subject))
                 unused.append((f"{others[-1]} was not asked", entry))
             else:
                 unused.append(("has no criterion_id", entry))
+                nameless = nameless or FLAGS[kind] in entry
     kept = [Unused(why, _json(entry)[:_MAX_ENTRY]) for why, entry in unused[:_MAX_UNUSED]]
     reading = Reading(unused=kept, raw=raw)
     for subject, of_it in entries.items():
-        if len(of_it) == 1 and of_it[0].fault is None and of_it[0].verdict is not None:
-            reading.verdicts[subject] = of_it[0].verdict
+        fault = _fault(of_it, others, bool(objects), kind)
+        if nameless and (fault is None or not of_it):
+            fault = _NAMELESS
+        if fault is not None:
+            reading.faults[subject] = fault
+        elif (verdict := of_it[0].verdict) is not None:
+            reading.verdicts[subject] = verdict
             if of_it[0].notes:
                 reading.notes[subject] = of_it[0].notes
-        else:
-            reading.faults[subject] = _fault(of_it, others, bool(objects), kind)
     return reading
 
 
-def _wrapped(value: Any, kind: AskKind) -> list[str]:
-    """The ids of the verdicts that stand deeper inside an object."""
-    found: list[str] = []
-    waiting = [value]
+def _speaks(value: dict[str, Any], kind: AskKind) -> bool:
+    """Whether an object holds a verdict, at whatever depth."""
+    return any(FLAGS[kind] in each or _subject(each, kind) is not None for each in _elsewhere(value, []))
+
+
+def _subject(entry: dict[str, Any], kind: AskKind) -> str | None:
+    """What an object says that it is about; None where it does not say it."""
+    if kind == "hypothesis":
+        return HYPOTHESIS if FLAGS[kind] in entry or _looks_like_reasons(entry) else None
+    named = entry.get("criterion_id")
+    return named if isinstance(named, str) else None
+
+
+def _looks_like_reasons(entry: dict[str, Any]) -> bool:
+    return "reasoning" in entry and "concerns" in entry
+
+
+def _elsewhere(value: dict[str, Any], entries: list[Any]) -> Iterator[dict[str, Any]]:
+    """Every object in `value` that is none of its entries, at whatever depth; itself too where it is none."""
+    known = {id(entry) for entry in entries}
+    waiting: list[Any] = [value]
     while waiting:
         item = waiting.pop()
         if isinstance(item, dict):
-            if kind == "hypothesis" and "supports_hypothesis" in item:
-                found.append(HYPOTHESIS)
-            elif kind == "criterion" and isinstance(item.get("criterion_id"), str):
-                found.append(item["criterion_id"])
+            if id(item) not in known:
+                yield item
             waiting += item.values()
         elif isinstance(item, list):
             waiting += item
-    return found
 
 
-def _fault(entries: list[Entry], others: list[str], any_object: bool, kind: AskKind) -> str:
-    flag = "satisfied" if kind == "criterion" else "supports_hypothesis"
+def _fault(entries: list[Entry], others: list[str], any_object: bool, kind: AskKind) -> str | None:
+    """Why one id has no verdict; None where it has one."""
     if len(entries) == 1:
-        return str(entries[0].fault)
+        return entries[0].fault
     if entries:
         said = sorted({json.dumps(entry.flag) for entry in entries})
-        differ = f"that differ ({flag} {' and '.join(said)})" if len(said) > 1 else "for it"
+        differ = f"that differ ({FLAGS[kind]} {' and '.join(said)})" if len(said) > 1 else "for it"
         return f"the reply holds {len(entries):,} verdicts {differ}; expected one, so none is used"
     if not any_object:
         return "the reply holds no JSON object, so no verdict; expected one object with the verdict"
@@ -192,15 +217,11 @@ def _short(value: Any) -> str:
 
 def _entries(value: dict[str, Any], kind: AskKind) -> list[Any]:
     """The verdicts of one object: those of its list, and itself where it looks like one too."""
-    found: list[Any] = []
-    if kind == "criterion" and isinstance(value.get("criteria"), list):
-        found += value["criteria"]
-        own = "criterion_id" in value
-    else:
-        own = any(key in value for key in ("criterion_id", "satisfied"))
     if kind == "hypothesis":
-        own = "supports_hypothesis" in value or ("reasoning" in value and "concerns" in value)
-    return [*found, value] if own else found
+        return [value] if _subject(value, kind) else []
+    if isinstance(value.get("criteria"), list):
+        return [*value["criteria"], *([value] if "criterion_id" in value else [])]
+    return [value] if "criterion_id" in value or FLAGS[kind] in value else []
 
 
 def _from_structured(value: Any) -> list[dict[str, Any]]:

@@ -17,9 +17,10 @@ from autoscirub.models.judging import CriterionVerdict, HypothesisVerdict
 if TYPE_CHECKING:
     from autoscirub.models.judging import AskKind
 
-__all__ = ["Entry", "entry_of", "flag_of"]
+__all__ = ["FLAGS", "Entry", "entry_of", "flag_of"]
 
 FLAGS: dict[str, str] = {"criterion": "satisfied", "hypothesis": "supports_hypothesis"}
+"""The key of the flag, by what is asked."""
 _SHOWN = 80
 
 

@@ -97,7 +97,20 @@ REPLIES: dict[str, list[str]] = {
         PASS.replace('"', "'"),
     ],
     "prose that takes it back": [f"The files hold this: {PASS} But the requirement is not met."],
-    "a verdict inside another object": [f'{{"result": {FAIL}}} {PASS}', f'{{"result": {PASS}}}'],
+    "a verdict inside another object": [
+        f'{{"result": {FAIL}}} {PASS}',
+        f'{{"result": {PASS}}}',
+        json.dumps(verdict(revised=verdict(satisfied=False))),
+    ],
+    "a verdict that names no criterion": [
+        f'{PASS}{{"satisfied": false}}',
+        f'{{"satisfied": false, "reasoning": "no"}}{PASS}',
+        f'{PASS}{{"verdict": {{"satisfied": false}}}}',
+        f'{{"criteria": [{PASS}], "satisfied": false}}',
+        f'{{"criteria": [{PASS}, {{"satisfied": false}}]}}',
+        f'{PASS}{{"criterion_id": null, "satisfied": false}}',
+        json.dumps(verdict(revised={"satisfied": False})),
+    ],
 }
 
 

@@ -8,28 +8,21 @@ covers the words alone, and a verdict of another program is another verdict.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autoscirub.errors import ConfigError, JudgeError
+from autoscirub.judging.backends.starting import PROJECT, started
 from autoscirub.store import sha256_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from autoscirub.judging.backends.starting import Started
+
 __all__ = ["PROJECT", "JudgeProgram"]
-
-PROJECT = "{project}"
-"""In `judge.command`: the project's folder."""
-
-_INTERPRETER = re.compile(
-    r"(python|pypy)[\d.]*|node|deno|bun|bash|dash|sh|zsh|ksh|fish|perl|ruby|php|lua|julia|Rscript|tclsh"
-)
-
-_SCRIPTS = (".py", ".sh", ".js", ".mjs", ".ts", ".R", ".r", ".jl", ".pl", ".rb", ".php", ".lua")
 
 
 class JudgeProgram:
@@ -39,7 +32,7 @@ class JudgeProgram:
         """Raises ConfigError for words that would start a file under judgement."""
         self.command, self._root = list(command), root
         self._known: dict[Path, tuple[tuple[int, ...], str]] = {}
-        _refuse_script(self.command, root)
+        self._started = _refuse_script(self.command, root)
 
     def words(self) -> list[str]:
         """What is started. Raises JudgeError where there is no such program."""
@@ -62,8 +55,7 @@ class JudgeProgram:
 
         There, a `json.py` under judgement would be run in place of Python's own.
         """
-        loads_from_here = _is_python(self.command) and any(map(_is_inline, self.command[1:]))
-        return {"PYTHONSAFEPATH": "1"} if loads_from_here else {}
+        return {"PYTHONSAFEPATH": "1"} if self._started.modules else {}
 
     def digests(self) -> dict[str, str | None]:
         """The sha256 of the program and of each file that a word names, by that word; null: not there.
@@ -120,29 +112,22 @@ class JudgeProgram:
         return known[1]
 
 
-def _is_python(command: Sequence[str]) -> bool:
-    return re.fullmatch(r"(python|pypy)[\d.]*", Path(command[0]).name) is not None
-
-
-def _is_inline(word: str) -> bool:
-    return re.fullmatch(r"-[A-Za-z]*[cem]|--eval|--print", word) is not None
-
-
-def _refuse_script(command: Sequence[str], root: Path) -> None:
+def _refuse_script(command: Sequence[str], root: Path) -> Started:
     if any("\0" in word for word in command) or not command[0]:
         raise ConfigError(
             "judge.command: an empty program, or a NUL character; expected program and arguments"
         )
-    if any(map(_is_inline, command[1:])):
-        return
-    if _INTERPRETER.fullmatch(Path(command[0]).name):
-        script = next((word for word in command[1:] if not word.startswith("-")), None)
-    else:  # of `env` or `uv run` and the like
-        named = [word for word in command[1:] if word.endswith(_SCRIPTS)]
-        script = next((word for word in named if (root / word).is_file()), None)
-    if script is None or Path(script).is_absolute() or script.startswith(PROJECT):
-        return
+    found = started(command, root)
+    if found.deaf is not None:
+        raise ConfigError(
+            f"judge.command: with {found.deaf}, Python does not hear PYTHONSAFEPATH and would take modules from the "
+            "folder that is judged; give it -P or -I"
+        )
+    if (script := found.script) is None:
+        return found
     hint = "" if (root / script).is_file() else f"; there is no {script} in the project now"
+    if found.guessed:
+        hint += f"; where it is no file, write it and its option as one word: --name={script}"
     raise ConfigError(
         f"judge.command: {command[0]} would start {script} of the folder that is judged, where others could put it; "
         f'write "{PROJECT}/{script}" for the project\'s own file, or an absolute path{hint}'
