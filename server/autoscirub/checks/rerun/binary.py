@@ -146,5 +146,5 @@ def _is_plain(image: Any) -> bool:
     if image.format == "TIFF":
         bits = image.tag_v2.get(_BITS, 1)
         deepest = max(bits) if isinstance(bits, tuple) else bits
-        return deepest <= 8 and image.tag_v2.get(_SAMPLES, 1) == len(image.getbands())
+        return bool(deepest <= 8 and image.tag_v2.get(_SAMPLES, 1) == len(image.getbands()))
     return True
