@@ -341,6 +341,14 @@ def test_a_quantity_in_a_name_of_the_results_is_not_exempt(tmp_path: Path) -> No
     assert [n.cls.value for n in check_numbers(root).numbers] == ["without_source", "matched"]
 
 
+@pytest.mark.parametrize("cell", ["1_500", "1_500.0", "1_5e0_2", "nan", "inf", "1e400"])
+def test_a_cell_that_is_a_number_to_python_alone_is_no_source(tmp_path: Path, cell: str) -> None:
+    root = project(tmp_path, "It is 1500 MW and 4.19 m.", {"a": 4.19}, t__csv=f"bus,p\nx,7\ny,{cell}\n")
+    found = check_numbers(root, sources=["results", "t.csv"])
+    assert found.numbers[0].cls is NumberClass.WITHOUT_SOURCE
+    assert found.decision.answer is Answer.COULD_NOT_BE_TOLD
+
+
 @pytest.mark.parametrize("name", ["results.json", "t.csv", "copy.txt"])
 def test_a_report_that_is_itself_a_source_could_not_be_told(name: str, tmp_path: Path) -> None:
     root = project(tmp_path, '{"a": 4.19}', {"a": 4.19}, "copy.txt", t__csv="a\n4.19\n")

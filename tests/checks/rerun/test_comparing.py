@@ -123,6 +123,15 @@ def test_json_before_that_cannot_be_read_is_unclear_and_after_is_moved() -> None
         ("north", "south", Status.MOVED),
         ("nan", "NaN", Status.EQUAL),
         ("", "0", Status.MOVED),
+        ("inf", "Infinity", Status.EQUAL),
+        ("inf", "-inf", Status.MOVED),
+        ("1_000", "1000", Status.MOVED),  # a number to Python alone
+        ("1_000.0", "1000.0", Status.MOVED),
+        ("run_1", "run_1", Status.EQUAL),
+        ("1e400", "2e400", Status.MOVED),  # both beyond any float
+        ("9" * 5000, "8" * 5000 + ".0", Status.MOVED),
+        ("9007199254740993", "9007199254740992.0", Status.WITHIN_TOLERANCE),
+        ("10", "10.0", Status.EQUAL),
     ],
 )
 def test_two_cells(before: str, after: str, status: Status) -> None:
