@@ -71,3 +71,32 @@ def test_a_result_called_values_is_shown_and_is_not_the_count() -> None:
     text = render_rerun(reran(moved), io.StringIO())
     assert "(moved) · 1 moved; rtol" in text
     assert "r.json values: moved: 1 before, 2 after" in text
+
+
+MAKE = "make each of these numbers in report.md one of the results"
+MEND = "mend what keeps the numbers of report.md from being told: "
+
+
+@pytest.mark.parametrize(
+    ("report", "more", "actions"),
+    [
+        ("It is 9.99 <!-- =results.a --> and 7.5.", "", [MAKE]),  # wrong
+        ("It is 9.99 and 7.5.", "", [MAKE]),  # without source
+        ("Nothing.", "", [f"{MEND}report.md: no number found that has one source"]),
+        ("It is 4.19.", 'sources = ["results", "t.csv"]', [f"{MEND}t.csv: is not there"]),
+        ("It is 9.99.", 'sources = ["results", "t.csv"]', [MAKE, f"{MEND}t.csv: is not there"]),
+        ("It is 4.19 \\input{x}", "", []),
+        (None, "", ["mend what keeps the numbers of report from being told: there is no report"]),
+    ],
+)
+def test_numbers_are_to_be_mended_where_one_is_wrong_and_else_what_keeps_them_open(
+    folder: Path, report: str | None, more: str, actions: list[str]
+) -> None:
+    if report is not None:
+        (folder / "report.md").write_text(report)
+    (folder / "autoscirub.toml").write_text(f"[numbers]\n{more}\n")
+    result = decided(folder, "numbers")
+    assert (result.status == "satisfied") == (not actions)
+    assert len(result.required_actions) == len(actions), result.required_actions
+    for said, wanted in zip(result.required_actions, actions, strict=True):
+        assert said.startswith(wanted)

@@ -14,6 +14,7 @@ from autoscirub.checks.expressions import Expression, check_expr
 from autoscirub.checks.expressions.references import MISSING, look_up
 from autoscirub.checks.expressions.tree import path_of, spelling
 from autoscirub.checks.expressions.values import shorten, show
+from autoscirub.checks.numbers import names_number
 from autoscirub.checks.rerun import RERUN_WORDS, fell_out
 from autoscirub.errors import PathRefused, ResultsError
 from autoscirub.models import (
@@ -117,11 +118,16 @@ def _numbers(check: RubricNumbers, answer: Decision, at: str) -> Part:
     named = [*wrong, *answer.open][:_NAMED_NUMBERS]
     more = len(wrong) + len(answer.open) - len(named)
     gap = "; ".join([*([counted] if counted else []), *named, *([f"and {more:,} more"] if more > 0 else [])])
-    action = (
-        f"make each of these numbers in {report} one of the results, by computing it or by mending the text; "
-        "name its source after it (<!-- =results.key -->) where several would do"
-    )
-    return Part(decision, gap=gap, actions=[action], paths=[report])
+    actions = []
+    if wrong or any(names_number(report, line) for line in answer.open):
+        actions.append(
+            f"make each of these numbers in {report} one of the results, by computing it or by mending the text; "
+            "name its source after it (<!-- =results.key -->) where several would do"
+        )
+    # What is open besides the numbers, such as a source that cannot be read, stands before them.
+    if answer.open and not names_number(report, answer.open[0]):
+        actions.append(f"mend what keeps the numbers of {report} from being told: {answer.open[0]}")
+    return Part(decision, gap=gap, actions=actions, paths=[report])
 
 
 def _rerun(check: RubricRerun, answer: Decision | None, at: str) -> Part:
