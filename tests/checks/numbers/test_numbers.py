@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Callable
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
@@ -21,11 +22,13 @@ from autoscirub.checks.numbers import (
     check_numbers,
     classify,
     find_numbers,
+    gather,
     source_values,
 )
 from autoscirub.checks.numbers.spot import read_prose, spot
 from autoscirub.errors import CheckError
 from autoscirub.models import Answer, NumberClass
+from autoscirub.store import read_regular, sha256_bytes
 
 TABLE = tomllib.loads((Path(__file__).parent / "spellings.toml").read_text(encoding="utf-8"))
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
@@ -339,6 +342,23 @@ def test_a_list_of_marks_among_a_crowd_of_values_is_exempt(tmp_path: Path) -> No
 def test_a_quantity_in_a_name_of_the_results_is_not_exempt(tmp_path: Path) -> None:
     root = project(tmp_path, "| Share 99.9 percent | 4.19 |", {"a": 4.19, "name": "Share 99.9 percent"})
     assert [n.cls.value for n in check_numbers(root).numbers] == ["without_source", "matched"]
+
+
+def test_the_values_of_a_json_source_are_of_the_bytes_that_the_answer_is_bound_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = project(tmp_path, "It is 7.25.", {"a": 4.19}, more__json='{"x": 7.25}')
+
+    def read_and_swapped(path: Path, **options: Any) -> bytes | None:
+        data = read_regular(path, **options)
+        if path.name == "more.json":
+            path.write_text('{"x": 8.5}', encoding="utf-8")  # whoever reads again reads this
+        return data
+
+    monkeypatch.setattr(gather, "read_regular", read_and_swapped)
+    found = check_numbers(root, sources=["more.json"])
+    assert found.decision.answer is Answer.HOLDS
+    assert found.decision.evidence[1].sha256 == sha256_bytes(b'{"x": 7.25}')
 
 
 @pytest.mark.parametrize("cell", ["1_500", "1_500.0", "1_5e0_2", "nan", "inf", "1e400"])
