@@ -344,6 +344,17 @@ def test_a_quantity_in_a_name_of_the_results_is_not_exempt(tmp_path: Path) -> No
     assert [n.cls.value for n in check_numbers(root).numbers] == ["without_source", "matched"]
 
 
+def test_a_number_too_long_to_be_listed_is_cut_with_a_sign_that_it_goes_on() -> None:
+    [long, least] = find_numbers(f"It is {'1' * 81} and {'2' * 80}.")
+    assert (long.text, least.text) == ("1" * 79 + "…", "2" * 80)
+
+
+@pytest.mark.parametrize("layout", [r"\definecolor{x}{rgb}{0.25,0.5,0.75}", r"\colorlet{x}{red!37}"])
+def test_a_command_that_sets_a_colour_states_no_number(layout: str) -> None:
+    found = find_numbers(f"{layout} It is 4.19.", "latex")
+    assert [number.text for number in found if number.exempt is None] == ["4.19"]
+
+
 def test_the_values_of_a_json_source_are_of_the_bytes_that_the_answer_is_bound_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

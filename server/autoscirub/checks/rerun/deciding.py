@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from autoscirub.checks.artifacts.paths import shown
 from autoscirub.checks.rerun.comparing import Comparison, Status, Unclear
+from autoscirub.checks.rerun.copying import CANNOT, LINK_OUT, SAME_BYTES
 from autoscirub.models import PLAIN_PROCESS, VALUES, Answer, DecidedBy, Decision, Evidence, now
 
 if TYPE_CHECKING:
@@ -195,8 +196,8 @@ def _isolation_note(ran: Isolated) -> str:
 
 def _always_open(ran: Isolated, copied: Copied) -> list[str]:
     """What no rerun settles, and what this one did not enforce."""
-    same = [path for path, why in copied.left_out.items() if why.startswith("holds")]
-    links = [path for path, why in copied.left_out.items() if "link" in why or why.startswith("cannot")]
+    same = [path for path, why in copied.left_out.items() if why == SAME_BYTES]
+    links = [path for path, why in copied.left_out.items() if why == LINK_OUT or why.startswith(CANNOT)]
     return [
         "reproduced is not computed: numbers that are written into the code come out again too",
         *(f"not enforced ({ran.isolation}): {word}" for word in ran.not_enforced),
