@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,7 +53,7 @@ class Jobs:
         job = new_job(place.state_dir, tool, arguments)
         log = os.open(job.folder / "log", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
-            self._children[job.id] = subprocess.Popen(
+            child = subprocess.Popen(
                 [sys.executable, "-P", "-c", _WORKER, _OUR_PATH, str(job.folder), str(place.project)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -64,6 +65,9 @@ class Jobs:
             raise StateError(f"a job's process could not be started: {cause}") from cause
         finally:
             os.close(log)
+        self._children[job.id] = child
+        # It may outlive this server, and until then somebody must take note of its end.
+        threading.Thread(target=child.wait, name=job.id, daemon=True).start()
         return job
 
     def is_open(self, job: Job) -> bool:
