@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from autoscirub.errors import JudgeError
 from autoscirub.judging.contradictions import shown, speaks_against
-from autoscirub.judging.objects import MAX_REPLY, Unreadable, objects_of, scan, too_long
+from autoscirub.judging.objects import MAX_REPLY, Unreadable, objects_of, objects_within, too_long
+from autoscirub.judging.shown_files import texts_in
 from autoscirub.judging.verdicts import FLAGS, Entry, entry_of, flag_of
 from autoscirub.store import JsonFault, parse
 
@@ -108,13 +109,21 @@ def repair_request(faults: Mapping[str, str]) -> str:
     )
 
 
-def verdict_objects(text: str, kind: AskKind) -> list[dict[str, Any]]:
-    """Every verdict that stands in any text, such as a judged file. What cannot be read is passed over."""
+def verdict_objects(text: str, subject: str, kind: AskKind) -> tuple[list[dict[str, Any]], bool]:
+    """Every verdict on `subject` in a judged file, and whether all of it could be searched.
+
+    At whatever depth, and also in texts inside of JSON, as a notebook has them. What is broken is passed over.
+    """
     found: list[dict[str, Any]] = []
-    for value, _, _ in scan(text[:MAX_REPLY], inside=True):
-        if value is not None:
-            found += [entry for entry in _entries(value, kind) if isinstance(entry, dict)]
-    return found
+    waiting, whole = [text], True
+    while waiting:
+        objects, searched = objects_within(waiting.pop(), FLAGS.values())
+        whole = whole and searched
+        for value in objects:
+            found += [entry for entry in _elsewhere(value, []) if _subject(entry, kind) == subject]
+            # Each is shorter than what it stood in, by its quotes and escapes.
+            waiting += [inner for inner in texts_in(value) if "{" in inner]
+    return found, whole
 
 
 def _matched(objects: list[dict[str, Any]], asked: Sequence[str], kind: AskKind, raw: str) -> Reading:
