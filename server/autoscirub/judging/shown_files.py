@@ -135,7 +135,9 @@ class ShownFiles:
         sha256, kept, at = hashlib.sha256(), b"", 0
         left = {word.encode() for word in wanted if word}
         try:
-            for chunk in regular_chunks(self._root / path, size=_CHUNK, within=self._root, error=BlindingError):
+            for chunk in regular_chunks(
+                self._root / path, size=_CHUNK, within=self._root, error=BlindingError
+            ):
                 if not at and b"\0" in chunk[:8192]:
                     return False  # no text: it is not shown as one
                 if (at := at + len(chunk)) > listed.size:
