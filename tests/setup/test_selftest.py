@@ -259,6 +259,17 @@ def test_a_process_that_a_program_left_is_found(monkeypatch) -> None:
 
 
 @pytest.mark.slow
+def test_what_a_sandbox_leaves_running_is_not_told_where_processes_cannot_be_looked_at(monkeypatch) -> None:
+    from autoscirub.setup import selftest_sandbox
+
+    monkeypatch.setattr(selftest_sandbox, "processes_of", lambda _: None)
+    found = group("sandbox")
+    for name in ("number of processes", "time", "what it leaves running"):
+        assert found[name].answer is Answer.COULD_NOT_BE_TOLD
+        assert "no /proc" in found[name].open[0] or "cannot be enforced here" in found[name].open[0]
+
+
+@pytest.mark.slow
 def test_a_sandbox_that_claims_more_than_it_holds_is_found(monkeypatch) -> None:
     from autoscirub.checks.rerun import running
 

@@ -27,7 +27,7 @@ from autoscirub.sandbox.bubblewrap import (
 )
 from autoscirub.sandbox.limits import Limits
 from autoscirub.sandbox.scratch import remove_tree
-from autoscirub.sandbox.watch import Usage, end_all, excess, usage
+from autoscirub.sandbox.watch import Usage, can_look, end_all, excess, usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -164,17 +164,23 @@ def _running() -> int:
 def _words(kind: str, problem: str | None, network: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
     off = () if network else ("no network",)
     on = ("network (declared open)",) if network else ()
+    looks = can_look()
+    limited = _LIMITED if looks else (*(word for word in _LIMITED if word != "memory"), "memory of each process")
+    unwatched = () if looks else ("memory of all its processes together (no /proc to look at them)",)
     if kind == "bubblewrap":
         inside = ("file system", "sight of other processes", "number of processes", "end of all it started")
         rootly = ("making user namespaces (run as root)",) if os.geteuid() == 0 else ()
-        return (*inside, *off, *_LIMITED), (*on, *rootly)
+        return (*inside, *off, *limited), (*on, *rootly, *unwatched)
     asked = f" ({problem})" if problem else ""
     open_to = (
         f"files outside its folder can be read and written, the earlier results among them{asked}",
         "the network is open",
         "other processes of this user can be seen and ended",
     )
-    return ("number of processes (watched)", *_LIMITED), open_to
+    if not looks:
+        unwatched += ("number of processes, and the end of those that leave its group (no /proc to look at them)",)
+        return limited, (*open_to, *unwatched)
+    return ("number of processes (watched)", *limited), open_to
 
 
 class _Run:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from autoscirub.sandbox.limits import Limits
 
-__all__ = ["Usage", "descendants", "end_all", "excess", "usage"]
+__all__ = ["Usage", "can_look", "descendants", "end_all", "excess", "usage"]
 
 _PROC = Path("/proc")
 _PATIENCE = 5.0
@@ -45,6 +45,11 @@ def usage(folders: Iterable[Path]) -> Usage:
                     if stat.S_ISDIR(status.st_mode):
                         waiting.append(entry.path)
     return Usage(size, files)
+
+
+def can_look() -> bool:
+    """Whether processes can be looked at here: where not, none that is found means nothing."""
+    return (_PROC / "self" / "stat").is_file()
 
 
 def descendants(pid: int) -> list[int]:
