@@ -191,6 +191,27 @@ def test_without_a_proc_to_look_at_nothing_is_said_to_be_watched(folder: Path, m
     ]
 
 
+def test_a_run_that_cannot_be_ended_is_said_to_be_and_has_no_good_status(folder: Path, monkeypatch) -> None:
+    kept: list[subprocess.Popen[bytes]] = []
+
+    def powerless(process: subprocess.Popen[bytes], *_: object, **__: object) -> list[int]:
+        kept.append(process)
+        return [process.pid]
+
+    monkeypatch.setattr("autoscirub.sandbox.isolation.end_all", powerless)
+    monkeypatch.setattr("autoscirub.sandbox.isolation._PATIENCE", 0.1)
+    try:
+        ran = run_isolated(["sleep", "60"], cwd=folder, isolation="process", limits=Limits(seconds=0.2))
+    finally:
+        for process in kept:
+            process.terminate()
+            process.communicate()
+    assert ran.status == 128 + signal.SIGKILL
+    assert ran.timed_out
+    assert ran.ended == "ran longer than 0.2 s, and could not be ended"
+    assert "1 of its processes could not be ended" in ran.not_enforced
+
+
 def test_a_bubblewrap_that_refuses_is_not_used_and_its_words_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

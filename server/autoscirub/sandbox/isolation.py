@@ -27,7 +27,7 @@ from autoscirub.sandbox.bubblewrap import (
 )
 from autoscirub.sandbox.limits import Limits
 from autoscirub.sandbox.scratch import remove_tree
-from autoscirub.sandbox.watch import Usage, can_look, end_all, excess, usage
+from autoscirub.sandbox.watch import Usage, can_look, end_all, excess, status_of, usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -237,13 +237,14 @@ class _Run:
                 self._stream.close()
         if ended is None and self._said_bytes > self._limits.output:
             ended = f"printed more than {self._limits.output:,} bytes"
-        if ended is None and self._process.returncode < 0:
+        if self._process.returncode is None:
+            ended = f"{ended or 'it ran on'}, and could not be ended"
+        elif ended is None and self._process.returncode < 0:
             ended = f"the process that keeps it was ended by {_signal(-self._process.returncode)}"
-        status = self._process.returncode
         text = b"".join(self._tail)[-_KEPT_BYTES:].decode("utf-8", "replace")
         more = (f"{len(left)} of its processes could not be ended",) if left else ()
         return Isolated(
-            status if status >= 0 else 128 - status,
+            status_of(self._process),
             text,
             ended,
             timed_out,

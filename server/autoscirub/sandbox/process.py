@@ -73,7 +73,9 @@ def run_program(
     finally:
         _end_group(process)
         reader.finish()
-    return Finished(process.returncode, reader.text(), timed_out)
+    # Killed, and not ended: it hangs in the kernel, and its status is none.
+    status = -signal.SIGKILL if process.returncode is None else process.returncode
+    return Finished(status, reader.text(), timed_out)
 
 
 class _Reader(threading.Thread):

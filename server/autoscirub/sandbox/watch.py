@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
     from autoscirub.sandbox.limits import Limits
 
-__all__ = ["Usage", "can_look", "descendants", "end_all", "excess", "usage"]
+__all__ = ["Usage", "can_look", "descendants", "end_all", "excess", "status_of", "usage"]
 
 _PROC = Path("/proc")
 _PATIENCE = 5.0
+_KILLED = 128 + signal.SIGKILL
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,12 @@ def end_all(process: subprocess.Popen[bytes], folders: Sequence[Path], *, gently
             return []
         if monotonic() > until:
             return left
+
+
+def status_of(process: subprocess.Popen[bytes]) -> int:
+    """Its exit status, 128 + n when signal n ended it. That of a kill where it was killed, and has not ended."""
+    status = process.returncode
+    return _KILLED if status is None else status if status >= 0 else 128 - status
 
 
 def _parents() -> list[tuple[int, int]]:
