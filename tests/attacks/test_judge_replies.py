@@ -81,11 +81,10 @@ def test_ten_megabytes_are_refused_by_their_length_and_not_kept_whole() -> None:
     assert len(reading.raw) == 1_000_000
 
 
-def test_a_million_entries_are_counted_and_few_are_kept() -> None:
+def test_twenty_thousand_other_entries_give_a_short_fault() -> None:
     entries = '{"criterion_id":"C2"},' * 20_000
     reading = read_reply('{"criteria":[' + entries.rstrip(",") + "]}", ["C1"], "criterion")
     assert reading.verdicts == {}
-    assert len(reading.unused) == 200
     assert len(reading.faults["C1"]) < 300
 
 

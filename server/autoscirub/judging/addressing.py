@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-__all__ = ["MAX_SEARCHED", "Addressed", "Searched", "addresses", "addressing", "search_addressing"]
+__all__ = ["MAX_SEARCHED", "Addressed", "Searched", "addresses", "search_addressing"]
 
 MAX_SEARCHED = 4_000_000
 """Bytes of a file that are searched; a larger one is told as not searched."""
@@ -53,11 +53,6 @@ class Searched:
     unsearched: list[tuple[str, str]] = field(default_factory=list)
 
 
-def addressing(root: Path, files: Iterable[str | Path]) -> list[Addressed]:
-    """Every place in `files` (paths from `root`) that addresses a judge, by path and line; each line once."""
-    return search_addressing(root, files).found
-
-
 def addresses(text: str) -> bool:
     """Whether a text addresses a judge."""
     folded = "\n".join(_folded(line) for line in text.split("\n"))
@@ -69,7 +64,10 @@ def addresses(text: str) -> bool:
 
 
 def search_addressing(root: Path, files: Iterable[str | Path]) -> Searched:
-    """`addressing`, and what could not be searched: links, special files, what is too large or too much."""
+    """Every place in `files` (paths from `root`) that addresses a judge, by path and line; each line once.
+
+    And what could not be searched: links, special files, what is too large or too much.
+    """
     searched, left = Searched(), _MAX_BYTES
     for count, name in enumerate(sorted({os.fspath(file) for file in files})):
         path = PurePosixPath(name).as_posix()

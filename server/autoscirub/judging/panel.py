@@ -20,12 +20,10 @@ if TYPE_CHECKING:
     from autoscirub.models import JudgeReply, JudgeRequest
 
 __all__ = [
-    "PanelAnswer",
     "ReadReply",
     "ask_panel",
     "panel_answer",
     "panel_error",
-    "run_panels",
     "verdict_fault",
 ]
 
@@ -39,17 +37,6 @@ class ReadReply:
     """What the judge is told when it is asked to repair its reply. Looked at where there is no verdict."""
     problems: list[str] = field(default_factory=list)
     """Why a verdict does not count as it stands: its flag is then null."""
-
-
-@dataclass(frozen=True)
-class PanelAnswer:
-    """What a panel said on one question."""
-
-    request: JudgeRequest
-    members: list[Member]
-    answer: bool | None
-    error: str | None
-    """Why there is no answer at all: no member gave a verdict. Never cached."""
 
 
 def panel_answer(members: Sequence[Member], agree: int) -> bool | None:
@@ -128,49 +115,6 @@ async def ask_panel(
     return [found[number] for number in range(1, repeats + 1)]
 
 
-async def run_panels(
-    backend: Backend,
-    requests: Sequence[JudgeRequest],
-    *,
-    repeats: int,
-    agree: int,
-    at_once: int,
-    read: Callable[[JudgeRequest, JudgeReply], ReadReply],
-    purse: Purse | None = None,
-    progress: Callable[[PanelAnswer, int, int], None] | None = None,
-    grace: float = GRACE_SECONDS,
-) -> list[PanelAnswer]:
-    """A panel for each question, at most `at_once` answers waited for at a time; in the order of the questions.
-
-    `progress(answer, done, of)` is called as each panel ends, in the order in which they do.
-    """
-    import anyio
-
-    gate = anyio.CapacityLimiter(at_once)
-    found: dict[int, PanelAnswer] = {}
-
-    async def ask(place: int, request: JudgeRequest) -> None:
-        members = await ask_panel(
-            backend,
-            request,
-            repeats=repeats,
-            agree=agree,
-            read=lambda reply: read(request, reply),
-            gate=gate,
-            purse=purse,
-            grace=grace,
-        )
-        answer = panel_answer(members, agree)
-        found[place] = PanelAnswer(request, members, answer, panel_error(members))
-        if progress is not None:
-            progress(found[place], len(found), len(requests))
-
-    async with anyio.create_task_group() as group:
-        for place, request in enumerate(requests):
-            group.start_soon(ask, place, request)
-    return [found[place] for place in range(len(requests))]
-
-
 async def _ask_member(
     backend: Backend,
     request: JudgeRequest,
@@ -215,7 +159,7 @@ async def _ask_member(
 def _failed(request: JudgeRequest, replies: list[JudgeReply], error: AutoscirubError) -> Member:
     usages = [reply.usage for reply in replies]
     served = replies[-1].model_served if replies else None
-    if isinstance(error, OverLimit) and len(usages) < 2:
+    if isinstance(error, OverLimit):
         usages.append(error.usage)
         served = error.model_served
     raw = getattr(error, "raw", "") or (replies[-1].text if replies else "")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from autoscirub.models.judging import AskKind, CriterionVerdict, HypothesisVerdict, JudgeReply
 
-__all__ = ["HYPOTHESIS", "MAX_REPLY", "Reading", "Unused", "read_reply", "repair_request", "verdict_objects"]
+__all__ = ["HYPOTHESIS", "MAX_REPLY", "Reading", "read_reply", "repair_request", "verdict_objects"]
 
 HYPOTHESIS = "hypothesis"
 """The subject of the question on the hypothesis, which has no other id."""
@@ -34,18 +34,7 @@ _NAMELESS = (
     "the reply holds a verdict without a criterion_id, which may be meant for any; expected one verdict for each id, "
     "and nothing else that is satisfied or not"
 )
-_MAX_UNUSED = 200
-_MAX_ENTRY = 2_000
 _MAX_SHOWN = 300
-
-
-@dataclass(frozen=True)
-class Unused:
-    """A part of a reply that was read and not used, and why."""
-
-    why: str
-    entry: str
-    """As JSON, its beginning."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +43,6 @@ class Reading:
 
     verdicts: dict[str, CriterionVerdict | HypothesisVerdict] = field(default_factory=dict)
     faults: dict[str, str] = field(default_factory=dict)
-    notes: dict[str, list[str]] = field(default_factory=dict)
-    """What was left out of a verdict, or is odd about it, by id."""
-    unused: list[Unused] = field(default_factory=list)
     raw: str = ""
 
     def verdict(self, subject: str) -> CriterionVerdict | HypothesisVerdict:
@@ -128,13 +114,10 @@ def verdict_objects(text: str, subject: str, kind: AskKind) -> tuple[list[dict[s
 
 def _matched(objects: list[dict[str, Any]], asked: Sequence[str], kind: AskKind, raw: str) -> Reading:
     entries: dict[str, list[Entry]] = {subject: [] for subject in asked}
-    unused: list[tuple[str, Any]] = []
     others: list[str] = []
     nameless = False
     for value in objects:
         found = _entries(value, kind)
-        if not found:
-            unused.append(("is no verdict", value))
         # Not used, and not passed over either: it may contradict the verdict that stands beside it or around it.
         for inner in _elsewhere(value, found):
             subject = _subject(inner, kind)
@@ -143,19 +126,15 @@ def _matched(objects: list[dict[str, Any]], asked: Sequence[str], kind: AskKind,
             nameless = nameless or (subject is None and FLAGS[kind] in inner)
         for entry in found:
             if not isinstance(entry, dict):
-                unused.append(("is no object", entry))
                 continue
             subject = _subject(entry, kind)
             if subject in entries:
                 entries[subject].append(entry_of(entry, subject, kind))
             elif subject is not None:
                 others.append(_short(subject))
-                unused.append((f"{others[-1]} was not asked", entry))
             else:
-                unused.append(("has no criterion_id", entry))
                 nameless = nameless or FLAGS[kind] in entry
-    kept = [Unused(why, _json(entry)[:_MAX_ENTRY]) for why, entry in unused[:_MAX_UNUSED]]
-    reading = Reading(unused=kept, raw=raw)
+    reading = Reading(raw=raw)
     for subject, of_it in entries.items():
         fault = _fault(of_it, others, bool(objects), kind)
         if nameless and (fault is None or not of_it):
@@ -164,8 +143,6 @@ def _matched(objects: list[dict[str, Any]], asked: Sequence[str], kind: AskKind,
             reading.faults[subject] = fault
         elif (verdict := of_it[0].verdict) is not None:
             reading.verdicts[subject] = verdict
-            if of_it[0].notes:
-                reading.notes[subject] = of_it[0].notes
     return reading
 
 
@@ -215,12 +192,8 @@ def _fault(entries: list[Entry], others: list[str], any_object: bool, kind: AskK
     return f"the reply holds no verdict with {wanted}{there}"
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
 def _short(value: Any) -> str:
-    text = _json(value)
+    text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 80 else f"{text[:77]}…"
 
 

@@ -32,10 +32,9 @@ from autoscirub.sandbox.watch import Usage, can_look, end_all, excess, status_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["ISOLATIONS", "Isolated", "Isolation", "available", "run_isolated"]
+__all__ = ["Isolated", "Isolation", "available", "run_isolated"]
 
 Isolation = Literal["best", "bubblewrap", "process"]
-ISOLATIONS: tuple[Isolation, ...] = ("best", "bubblewrap", "process")
 
 _KEPT_BYTES = 64 * 1024
 _WATCH_SECONDS = 0.1
@@ -165,8 +164,12 @@ def _words(kind: str, problem: str | None, network: bool) -> tuple[tuple[str, ..
     off = () if network else ("no network",)
     on = ("network (declared open)",) if network else ()
     looks = can_look()
-    limited = _LIMITED if looks else (*(word for word in _LIMITED if word != "memory"), "memory of each process")
-    unwatched = () if looks else ("memory of all its processes together (no /proc to look at them)",)
+    limited = (
+        _LIMITED if looks else (*(word for word in _LIMITED if word != "memory"), "memory of each process")
+    )
+    unwatched: tuple[str, ...] = (
+        () if looks else ("memory of all its processes together (no /proc to look at them)",)
+    )
     if kind == "bubblewrap":
         inside = ("file system", "sight of other processes", "number of processes", "end of all it started")
         rootly = ("making user namespaces (run as root)",) if os.geteuid() == 0 else ()
@@ -178,7 +181,9 @@ def _words(kind: str, problem: str | None, network: bool) -> tuple[tuple[str, ..
         "other processes of this user can be seen and ended",
     )
     if not looks:
-        unwatched += ("number of processes, and the end of those that leave its group (no /proc to look at them)",)
+        unwatched += (
+            "number of processes, and the end of those that leave its group (no /proc to look at them)",
+        )
         return limited, (*open_to, *unwatched)
     return ("number of processes (watched)", *limited), open_to
 

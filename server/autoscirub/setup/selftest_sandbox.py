@@ -197,12 +197,18 @@ BOUNDS: dict[str, Bound] = {
     "environment": Bound(("clean environment",), "Is the user's environment not in it?", _look),
     "processes of others": Bound(("sight of other processes",), "Can it neither see nor end them?", _see),
     "number of processes": Bound(
-        ("number of processes", "number of processes (watched)"), "Is it bounded, and are all ended?", _fork, leaves=True
+        ("number of processes", "number of processes (watched)"),
+        "Is it bounded, and are all ended?",
+        _fork,
+        leaves=True,
     ),
     "memory": Bound(("memory",), "Is it bounded?", _allocate),
     "time": Bound(("wall clock",), "Is it ended at its limit?", _spin, leaves=True),
     "what it leaves running": Bound(
-        ("end of all it started", "number of processes (watched)"), "Does a daemon end with its run?", _leave, leaves=True
+        ("end of all it started", "number of processes (watched)"),
+        "Does a daemon end with its run?",
+        _leave,
+        leaves=True,
     ),
 }
 

@@ -117,7 +117,9 @@ class CommandBackend:
                 raw,
             )
         if asked.left:
-            raise JudgeError(f"judge command: {len(asked.left)} of its processes could not be ended{said}", raw)
+            raise JudgeError(
+                f"judge command: {len(asked.left)} of its processes could not be ended{said}", raw
+            )
         if status:
             raise JudgeError(f"judge command: {_how_it_ended(status)}{said}", raw)
         return _reply(asked.output, secrets, said, raw)
