@@ -28,9 +28,9 @@ from autoscirub.judging.replies import Reading, read_reply, repair_request
 from autoscirub.judging.tools import ToolSpec, WorkspaceTools
 from autoscirub.judging.tools_bounds import ToolAnswer, ToolBounds, ToolCall, ToolImage
 from autoscirub.judging.workspace import Workspace, build_workspace, measure_workspace
-from autoscirub.judging.workspace_build import workspace_digest
 from autoscirub.judging.workspace_limits import WorkspaceLimits
 from autoscirub.judging.workspace_measure import Digests
+from autoscirub.judging.workspace_shown import workspace_digest
 
 __all__ = [
     "CRITERION",
