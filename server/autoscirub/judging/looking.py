@@ -70,7 +70,7 @@ def problems_of(
     flag = verdict.satisfied if isinstance(verdict, CriterionVerdict) else verdict.supports_hypothesis
     look = _Look(files, flag)
     if criterion is not None:
-        look.named = _named(criterion)
+        look.named = criterion.named_paths()
         look.asked = flat("\n".join(_words(criterion)))
     look.problems += contradictions(verdict)
     if isinstance(verdict, CriterionVerdict):
@@ -222,16 +222,6 @@ def _refuse_copied(look: _Look, verdict: CriterionVerdict | HypothesisVerdict) -
                 unread = f"could stand in {path}, which {text.fault}"
     if unread is not None and not look.problems:
         look.problems.append(f"it {unread}, so that it may be no verdict of the judge's own")
-
-
-def _named(criterion: Criterion) -> list[str]:
-    """The paths that a criterion names."""
-    named = [
-        *criterion.data_sources,
-        *(artifact.path for artifact in criterion.expected_artifacts if artifact.path),
-        *(check.path for check in criterion.checks if check.kind == "artifact"),
-    ]
-    return [path.strip().removeprefix("./").strip("/") for path in named]
 
 
 def _words(criterion: Criterion) -> Iterator[str]:
