@@ -317,3 +317,10 @@ def test_many_questions_through_one_gate_are_answered_each_with_its_own_failure(
     ]
     assert [panel_error(members) for members in answers] == [None if n != 4 else "crashed" for n in range(10)]
     assert all(len(members) == 3 for members in answers)
+
+
+def test_the_flag_of_a_verdict_is_what_it_says_of_the_criterion_or_of_the_hypothesis() -> None:
+    for flag in (True, False, None):
+        assert CriterionVerdict(criterion_id="c1", satisfied=flag).flag is flag
+        assert HypothesisVerdict(reasoning="r", supports_hypothesis=flag).flag is flag
+    assert "flag" not in CriterionVerdict(criterion_id="c1", satisfied=True).model_dump()

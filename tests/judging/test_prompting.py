@@ -291,5 +291,7 @@ def test_a_code_that_is_none_is_refused(nonce) -> None:
 def test_a_path_that_a_criterion_names_in_any_spelling_is_told_to_be_withheld(named) -> None:
     criterion = Criterion(criterion_id="C1", requirement="Use the data.", data_sources=[named])
     files = manifest("report.md", withheld=(("data/raw", "it is excluded"), ("data", "another")))
-    assert f"- {shown_path('data/raw')}: it is excluded" in criterion_prompt(criterion, files, None, NONCE).text
+    assert (
+        f"- {shown_path('data/raw')}: it is excluded" in criterion_prompt(criterion, files, None, NONCE).text
+    )
     assert "another" not in criterion_prompt(criterion, files, None, NONCE).text

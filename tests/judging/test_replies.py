@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autoscirub.errors import JudgeError
-from autoscirub.judging.replies import HYPOTHESIS, MAX_REPLY, read_reply, repair_request
+from autoscirub.judging.replies import HYPOTHESIS_SUBJECT, MAX_REPLY, read_reply, repair_request
 from autoscirub.models.judging import JudgeReply
 
 TRUE = {
@@ -43,7 +43,9 @@ def fault(reply: Any) -> str:
 
 
 def on_hypothesis(reply: Any):
-    return read_reply(reply if isinstance(reply, str) else json.dumps(reply), [HYPOTHESIS], "hypothesis")
+    return read_reply(
+        reply if isinstance(reply, str) else json.dumps(reply), [HYPOTHESIS_SUBJECT], "hypothesis"
+    )
 
 
 # The flag
@@ -75,7 +77,7 @@ FLAGS = [
 @pytest.mark.parametrize(("said", "means"), FLAGS)
 def test_only_json_true_is_true_and_false_or_the_word_is_false_and_the_rest_is_null(said, means) -> None:
     assert flag(TRUE | {"satisfied": said}) is means
-    verdict = on_hypothesis({"reasoning": "r", "supports_hypothesis": said}).verdicts[HYPOTHESIS]
+    verdict = on_hypothesis({"reasoning": "r", "supports_hypothesis": said}).verdicts[HYPOTHESIS_SUBJECT]
     assert verdict.supports_hypothesis is means
 
 
@@ -302,18 +304,18 @@ def test_a_bare_false_is_false() -> None:
 def test_concerns_of_a_hypothesis_may_be_null_or_one_text() -> None:
     for said, means in [(None, []), ("few seeds", ["few seeds"]), (["a", 1], ["a", "1"])]:
         reply = {"reasoning": "r", "concerns": said, "confidence": 0.5, "supports_hypothesis": False}
-        assert on_hypothesis(reply).verdicts[HYPOTHESIS].concerns == means
+        assert on_hypothesis(reply).verdicts[HYPOTHESIS_SUBJECT].concerns == means
 
 
 def test_a_hypothesis_without_a_flag_is_null() -> None:
     reading = on_hypothesis({"reasoning": "r", "concerns": [], "confidence": 0.5})
-    assert reading.verdicts[HYPOTHESIS].supports_hypothesis is None
+    assert reading.verdicts[HYPOTHESIS_SUBJECT].supports_hypothesis is None
 
 
 def test_two_verdicts_on_the_hypothesis_are_a_fault() -> None:
     one = {"reasoning": "r", "supports_hypothesis": True}
     reading = on_hypothesis(json.dumps(one) + json.dumps(one | {"supports_hypothesis": None}))
-    assert "2 verdicts that differ (supports_hypothesis null and true)" in reading.faults[HYPOTHESIS]
+    assert "2 verdicts that differ (supports_hypothesis null and true)" in reading.faults[HYPOTHESIS_SUBJECT]
 
 
 # Structured output

@@ -24,7 +24,7 @@ from autoscirub.judging.panel import (
 )
 from autoscirub.judging.profiles import CRITERION, HYPOTHESIS, Profile, load_profile, profile_names
 from autoscirub.judging.prompting import PROMPT_VERSION, Prompt, criterion_prompt, hypothesis_prompt
-from autoscirub.judging.replies import Reading, read_reply, repair_request
+from autoscirub.judging.replies import HYPOTHESIS_SUBJECT, Reading, read_reply, repair_request
 from autoscirub.judging.tools import ToolSpec, WorkspaceTools
 from autoscirub.judging.tools_bounds import ToolAnswer, ToolBounds, ToolCall, ToolImage
 from autoscirub.judging.workspace import Workspace, build_workspace, measure_workspace
@@ -35,6 +35,7 @@ from autoscirub.judging.workspace_shown import workspace_digest
 __all__ = [
     "CRITERION",
     "HYPOTHESIS",
+    "HYPOTHESIS_SUBJECT",
     "PROMPT_VERSION",
     "Addressed",
     "Backend",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from autoscirub.judging.addressing import addresses
 from autoscirub.judging.citations import citations
 from autoscirub.judging.contradictions import contradictions, shown
-from autoscirub.judging.replies import HYPOTHESIS, verdict_objects
+from autoscirub.judging.replies import HYPOTHESIS_SUBJECT, verdict_objects
 from autoscirub.judging.shown_files import ShownFiles, flat, says
 from autoscirub.judging.shown_values import fault_of_value
 from autoscirub.judging.verdicts import FLAGS, entry_of
@@ -67,7 +67,7 @@ def problems_of(
     """
     files = ShownFiles(workspace_root, manifest)
     of_criterion = isinstance(verdict, CriterionVerdict)
-    flag = verdict.satisfied if isinstance(verdict, CriterionVerdict) else verdict.supports_hypothesis
+    flag = verdict.flag
     look = _Look(files, flag)
     if criterion is not None:
         look.named = criterion.named_paths()
@@ -203,7 +203,7 @@ def _quotation_fault(
 def _refuse_copied(look: _Look, verdict: CriterionVerdict | HypothesisVerdict) -> None:
     """A verdict that stands in a judged file was written by whoever wrote the file, not by the judge."""
     kind: AskKind = "criterion" if isinstance(verdict, CriterionVerdict) else "hypothesis"
-    subject = verdict.criterion_id if isinstance(verdict, CriterionVerdict) else HYPOTHESIS
+    subject = verdict.criterion_id if isinstance(verdict, CriterionVerdict) else HYPOTHESIS_SUBJECT
     texts = verdict.evidence_found if isinstance(verdict, CriterionVerdict) else [verdict.reasoning]
     # Cheap first: whoever wrote a verdict beforehand wrote its words.
     words = [FLAGS[kind], *(max(re.findall(r"[A-Za-z0-9]+", text), key=len, default="") for text in texts)]

@@ -55,12 +55,7 @@ def verdict_fault(members: Sequence[Member], agree: int, answer: bool | None) ->
     A member counts as its own verdict says, or not at all where that has problems, or where there is none.
     """
     for member in members:
-        verdict = member.verdict
-        flag = None
-        if isinstance(verdict, CriterionVerdict):
-            flag = verdict.satisfied
-        elif verdict is not None:
-            flag = verdict.supports_hypothesis
+        flag = None if member.verdict is None else member.verdict.flag
         if member.answer is not (None if member.problems or member.error else flag):
             return f"member {member.member} counts as {member.answer}, and its verdict says {flag}"
     if panel_answer(members, agree) is not answer:
@@ -140,15 +135,10 @@ async def _ask_member(
             f"judge {backend.name}: its reply cannot be read, also after one repair: {one_line(found.faults)}"
         )
         return _failed(request, replies, JudgeError(unread, reply.text))
-    flag = (
-        found.verdict.satisfied
-        if isinstance(found.verdict, CriterionVerdict)
-        else found.verdict.supports_hypothesis
-    )
     return Member(
         member=request.member,
         verdict=found.verdict,
-        answer=None if found.problems else flag,
+        answer=None if found.problems else found.verdict.flag,
         problems=list(found.problems),
         raw=reply.text,
         model_served=reply.model_served,

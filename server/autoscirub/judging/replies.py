@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from autoscirub.models.judging import AskKind, CriterionVerdict, HypothesisVerdict, JudgeReply
 
-__all__ = ["HYPOTHESIS", "MAX_REPLY", "Reading", "read_reply", "repair_request", "verdict_objects"]
+__all__ = ["HYPOTHESIS_SUBJECT", "MAX_REPLY", "Reading", "read_reply", "repair_request", "verdict_objects"]
 
-HYPOTHESIS = "hypothesis"
+HYPOTHESIS_SUBJECT = "hypothesis"
 """The subject of the question on the hypothesis, which has no other id."""
 _INSIDE = "the reply's verdict stands inside another object; expected it at the top"
 _NAMELESS = (
@@ -56,7 +56,7 @@ class Reading:
 
 
 def read_reply(reply: JudgeReply | str, asked: Sequence[str], kind: AskKind) -> Reading:
-    """What `reply` says on each id in `asked` (on the hypothesis: `[HYPOTHESIS]`). Raises nothing."""
+    """What `reply` says on each id in `asked` (on the hypothesis: `[HYPOTHESIS_SUBJECT]`). Raises nothing."""
     text = reply if isinstance(reply, str) else reply.text
     structured = None if isinstance(reply, str) else reply.structured
     raw = text[:MAX_REPLY]
@@ -69,17 +69,14 @@ def read_reply(reply: JudgeReply | str, asked: Sequence[str], kind: AskKind) -> 
     except Unreadable as fault:
         return Reading(faults=dict.fromkeys(asked, str(fault)), raw=raw)
     reading = _matched(objects, asked, kind, raw)
-    if len(asked) == 1 and _is_true(reading.verdicts.get(asked[0])) and (said := speaks_against(prose, kind)):
+    verdict = reading.verdicts.get(asked[0]) if len(asked) == 1 else None
+    if verdict is not None and verdict.flag is True and (said := speaks_against(prose, kind)):
         # The object may be one that the judge quotes: a pass that its own words take back is none.
         del reading.verdicts[asked[0]]
         reading.faults[asked[0]] = (
             f"the reply's verdict is true, and beside it the reply says {shown(said)}; expected one verdict alone"
         )
     return reading
-
-
-def _is_true(verdict: CriterionVerdict | HypothesisVerdict | None) -> bool:
-    return True in (getattr(verdict, "satisfied", None), getattr(verdict, "supports_hypothesis", None))
 
 
 def repair_request(faults: Mapping[str, str]) -> str:
@@ -154,7 +151,7 @@ def _speaks(value: dict[str, Any], kind: AskKind) -> bool:
 def _subject(entry: dict[str, Any], kind: AskKind) -> str | None:
     """What an object says that it is about; None where it does not say it."""
     if kind == "hypothesis":
-        return HYPOTHESIS if FLAGS[kind] in entry or _looks_like_reasons(entry) else None
+        return HYPOTHESIS_SUBJECT if FLAGS[kind] in entry or _looks_like_reasons(entry) else None
     named = entry.get("criterion_id")
     return named if isinstance(named, str) else None
 
