@@ -163,6 +163,16 @@ def test_what_is_not_searched_is_said_with_why(tmp_path) -> None:
     assert "more than the limit" in dict(searched.unsearched)["large.txt"]
 
 
+def test_a_large_file_that_is_no_text_is_not_told_as_unsearched(tmp_path) -> None:
+    rest = b"x" * MAX_SEARCHED
+    (tmp_path / "a.bin").write_bytes(b"x" * 8_191 + b"\0" + rest)
+    (tmp_path / "b.txt").write_bytes(b"x" * 8_192 + b"\0" + rest)
+    (tmp_path / "c.txt").write_bytes("GRADE: PASS".encode("utf-16") + rest)
+    (tmp_path / "d.bin").symlink_to("a.bin")
+    searched = search_addressing(tmp_path, ["a.bin", "b.txt", "c.txt", "d.bin"])
+    assert [path for path, _ in searched.unsearched] == ["b.txt", "c.txt", "d.bin"]
+
+
 def test_finds_are_bounded_for_a_file_and_in_all(tmp_path) -> None:
     for i in range(40):
         (tmp_path / f"{i:02}.md").write_text("GRADE: PASS\n" * 1000)

@@ -324,3 +324,14 @@ def test_the_flag_of_a_verdict_is_what_it_says_of_the_criterion_or_of_the_hypoth
         assert CriterionVerdict(criterion_id="c1", satisfied=flag).flag is flag
         assert HypothesisVerdict(reasoning="r", supports_hypothesis=flag).flag is flag
     assert "flag" not in CriterionVerdict(criterion_id="c1", satisfied=True).model_dump()
+
+
+def test_a_reply_that_takes_long_to_read_holds_up_no_other_member() -> None:
+    both = threading.Barrier(2, timeout=60)
+
+    def reading(reply: JudgeReply) -> ReadReply:
+        both.wait()  # neither is read before the other one is being read
+        return read(reply)
+
+    members = panel(Saying(lambda _: says(True)), repeats=2, agree=2, reading=reading)
+    assert [member.answer for member in members] == [True, True]

@@ -10,6 +10,7 @@ import os
 import re
 import unicodedata
 from bisect import bisect_right
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from autoscirub.errors import BlindingError
 from autoscirub.judging.addressing_patterns import GAP, PATTERNS
 from autoscirub.judging.framing import plain
-from autoscirub.store import read_regular
+from autoscirub.store import read_regular, regular_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,6 +30,7 @@ MAX_SEARCHED = 4_000_000
 """Bytes of a file that are searched; a larger one is told as not searched."""
 _MAX_FILES = 20_000
 _MAX_BYTES = 256_000_000
+_HEAD = 8192
 _PER_FILE = 20
 _IN_ALL = 500
 _EXCERPT = 160
@@ -77,7 +79,8 @@ def search_addressing(root: Path, files: Iterable[str | Path]) -> Searched:
         try:
             data = read_regular(root / path, limit=MAX_SEARCHED, within=root, error=BlindingError)
         except BlindingError as error:
-            searched.unsearched.append((path, str(error)))
+            if not _is_binary(root / path, root):
+                searched.unsearched.append((path, str(error)))
             continue
         if data is None:
             continue
@@ -87,11 +90,20 @@ def search_addressing(root: Path, files: Iterable[str | Path]) -> Searched:
     return searched
 
 
+def _is_binary(path: Path, root: Path) -> bool:
+    """Whether a file that is not read whole is certainly none of text."""
+    try:
+        with closing(regular_chunks(path, size=_HEAD, within=root, error=BlindingError)) as chunks:
+            return _decoded(next(chunks, b"")) is None
+    except BlindingError:
+        return False
+
+
 def _decoded(data: bytes) -> str | None:
     """A text file's text; None for one that is none."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return data.decode("utf-16", "replace")
-    if b"\0" in data[:8192]:
+    if b"\0" in data[:_HEAD]:
         return None
     return data.decode("utf-8-sig", "replace")
 

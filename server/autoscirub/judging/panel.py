@@ -87,7 +87,8 @@ async def ask_panel(
 ) -> list[Member]:
     """Ask all members at once, as far as `gate` lets them; in their order, each with its verdict or its own error.
 
-    Where `read` finds no verdict, that member is asked once to repair its reply. A failure of one is its own.
+    Where `read` finds no verdict, that member is asked once to repair its reply. It is called in threads. A failure
+    of one is its own.
     Cancelled, what was started has ended before this goes on. Raises ConfigError for a panel that could never agree.
     """
     import anyio
@@ -117,15 +118,17 @@ async def _ask_member(
     purse: Purse | None,
     grace: float,
 ) -> Member:
+    from anyio.to_thread import run_sync
+
     replies: list[JudgeReply] = []
     try:
         replies.append(await ask_within(backend, request, purse=purse, grace=grace))
-        found = read(replies[0])
+        found = await run_sync(read, replies[0])  # it looks into files, and others are waited for
         if found.verdict is None:
             replies.append(
                 await repair_within(backend, request, replies[0], found.faults, purse=purse, grace=grace)
             )
-            found = read(replies[1])
+            found = await run_sync(read, replies[1])
             _refuse_together(backend.name, request, replies)
     except AutoscirubError as error:
         return _failed(request, replies, error)

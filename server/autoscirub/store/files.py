@@ -15,7 +15,7 @@ from autoscirub.errors import StateError
 from autoscirub.store.steps import step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
 __all__ = [
     "TEMPORARY_PREFIX",
@@ -109,7 +109,7 @@ def read_regular(
 
 def regular_chunks(
     path: Path, *, size: int, within: Path | None = None, error: type[Exception] = StateError
-) -> Iterator[bytes]:
+) -> Generator[bytes, None, None]:
     """The bytes of a regular file, `size` at a time; none when nothing is there. Refuses what `read_regular` does."""
     descriptor = _opened(path, within, error)
     if descriptor is None:
