@@ -346,7 +346,7 @@ def test_writes_that_are_not_atomic_and_a_lock_that_holds_nothing_are_found(monk
 def test_without_git_what_needs_it_could_not_be_told(monkeypatch) -> None:
     from autoscirub.setup import selftest_state
 
-    monkeypatch.setattr(selftest_state.shutil, "which", lambda _: None)
+    monkeypatch.setattr(selftest_state, "on_path", lambda _: None)
     found = group("state")
     assert found["a forged history"].answer is Answer.COULD_NOT_BE_TOLD
     assert "install git: apt-get install git" in found["a forged history"].open
