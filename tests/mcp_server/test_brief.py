@@ -10,7 +10,8 @@ from autoscirub.mcp_server.brief import ANSWER_BYTES, cut, fitted
 
 texts = st.text(max_size=600)
 gaps = st.lists(
-    st.builds(Gap, criterion_id=st.text(max_size=20), status=st.just("not_satisfied"), gap=texts), max_size=300
+    st.builds(Gap, criterion_id=st.text(max_size=20), status=st.just("not_satisfied"), gap=texts),
+    max_size=300,
 )
 
 

@@ -53,7 +53,11 @@ def test_a_slow_call_that_takes_longer_than_it_may_answers_with_a_job_that_has_t
     with agent(frozen) as some:
         with store.writing():
             running_ = some.call("check", wait_seconds=0)
-            assert (running_["state"], running_["answer"], running_["all_satisfied"]) == ("running", None, None)
+            assert (running_["state"], running_["answer"], running_["all_satisfied"]) == (
+                "running",
+                None,
+                None,
+            )
             assert running_["next"] == {
                 "tool": "job",
                 "arguments": {"id": running_["job"], "action": "wait"},
@@ -96,7 +100,9 @@ def test_a_cancelled_job_has_no_process_any_more_and_recorded_nothing(frozen: Pa
     assert not (frozen / ".autoscirub" / "verification_report.json").exists()
 
 
-def test_a_job_whose_process_was_killed_is_failed_and_never_waited_for(frozen: Path, held: StateStore) -> None:
+def test_a_job_whose_process_was_killed_is_failed_and_never_waited_for(
+    frozen: Path, held: StateStore
+) -> None:
     with agent(frozen) as some:
         name = some.call("check", wait_seconds=0)["job"]
         job = Job(held.root / "jobs" / name)
@@ -138,11 +144,18 @@ def test_progress_reaches_the_client_that_waits(frozen: Path, tmp_path: Path) ->
 def test_a_job_is_alive_as_long_as_its_lock_is_held_whatever_its_files_say(tmp_path: Path) -> None:
     job = new_job(tmp_path, "check", {"fresh": True})
     (job.folder / "pid").write_text(f"{os.getpid()}\n", encoding="ascii")
-    assert not job.is_alive()
+    assert (job.is_alive(), running(tmp_path)) == (False, [])
     with job.held():
         assert (job.is_alive(), running(tmp_path), job.pid) == (True, [job.id], os.getpid())
     assert (job.is_alive(), running(tmp_path)) == (False, [])
     assert job.request.arguments == {"fresh": True}
+
+
+def test_a_job_whose_process_has_not_begun_yet_counts_as_under_way_but_not_for_ever(tmp_path: Path) -> None:
+    job = new_job(tmp_path, "check", {})
+    assert running(tmp_path) == [job.id]
+    os.utime(job.folder, (0, 0))
+    assert running(tmp_path) == []
 
 
 def test_the_first_word_on_how_a_job_ended_stands(tmp_path: Path) -> None:
@@ -163,7 +176,9 @@ def test_only_so_many_ended_jobs_are_kept_and_one_under_way_is_never_dropped(tmp
     assert find_job(tmp_path, under_way.id) == under_way
 
 
-@pytest.mark.parametrize("name", ["", "check", "../jobs", "check-00000000000/", "CHECK-000000000000", "x" * 300])
+@pytest.mark.parametrize(
+    "name", ["", "check", "../jobs", "check-00000000000/", "CHECK-000000000000", "x" * 300]
+)
 def test_what_is_no_job_s_id_finds_none(name: str, tmp_path: Path) -> None:
     new_job(tmp_path, "check", {})
     assert find_job(tmp_path, name) is None

@@ -85,7 +85,9 @@ def test_an_agent_that_follows_next_is_led_to_satisfied(
         assert (planned["round"], planned["targets"]) == (1, ["table"])
         (bare / "out").mkdir()
         (bare / "out" / "table.csv").write_text("x,y\n1,2\n", encoding="utf-8")
-        done = some.follow(planned, changes=[{"criterion_id": "table", "artifacts_changed": ["out/table.csv"]}])
+        done = some.follow(
+            planned, changes=[{"criterion_id": "table", "artifacts_changed": ["out/table.csv"]}]
+        )
         assert (done["ended"], done["all_satisfied"], done["round"]) == ("satisfied", True, 2)
         assert done["next"]["tool"] is None
         assert "every criterion is satisfied" in done["next"]["why"]

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["Jobs"]
 
 _AT_ONCE = 16
-_BEGIN_SECONDS = 60.0
-"""A process that has not begun by then never will."""
 _TERM_SECONDS = 10.0
 _POLL_SECONDS = 0.05
 _OUR_PATH = str(Path(__file__).resolve().parents[2])
@@ -72,12 +70,10 @@ class Jobs:
 
     def is_open(self, job: Job) -> bool:
         """Whether an answer is still to come: it has none, and a process holds it or is about to."""
-        if job.answer is not None:
-            return False
         child = self._children.get(job.id)
-        if child is not None and child.poll() is None:
-            return True
-        return job.is_alive() or (child is None and not job.begun and _age(job) < _BEGIN_SECONDS)
+        if child is None:
+            return job.is_open()
+        return job.answer is None and (child.poll() is None or job.is_alive())
 
     def ended(self, job: Job) -> JobAnswer | None:
         """Its answer; for a process that died without one, that; None while it goes on."""
@@ -151,13 +147,6 @@ class UnderWay(CheckError):  # noqa: N818 - no error to the caller: what it aske
     def __init__(self, job: Job) -> None:
         super().__init__(f"{job.id}: the same is under way since {job.request.at}")
         self.job = job
-
-
-def _age(job: Job) -> float:
-    try:
-        return time.time() - job.folder.stat().st_mtime
-    except OSError:
-        return float("inf")
 
 
 def _last_words(job: Job) -> str:
