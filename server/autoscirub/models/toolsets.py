@@ -1,11 +1,14 @@
-"""The names of the MCP tools, by toolset. The server offers them, and the skills are held against them."""
+"""The MCP tools by name, in toolsets: what an agent is given, and what it can be given besides."""
 
 from __future__ import annotations
 
-__all__ = ["BUILT", "DEFAULT_TOOLSETS", "TOOLSETS", "TOOL_WRITERS"]
+__all__ = ["BUILT", "CORE", "TOOLSETS"]
+
+CORE = "core"
+"""The toolset that is always there."""
 
 TOOLSETS: dict[str, tuple[str, ...]] = {
-    "core": (
+    CORE: (
         "next",
         "write_state",
         "freeze",
@@ -23,23 +26,7 @@ TOOLSETS: dict[str, tuple[str, ...]] = {
     "submissions": ("score_submission", "leaderboard"),
     "audit": ("status", "validate_state", "verify", "audit"),
 }
-"""Toolset -> its tools, in the order in which they are shown."""
+"""Toolset -> its tools, in the order in which they are listed."""
 
-DEFAULT_TOOLSETS: tuple[str, ...] = ("core",)
-"""What an agent sees where nothing else was asked for."""
-
-BUILT: tuple[str, ...] = (*TOOLSETS["core"], "rerun", *TOOLSETS["audit"])
-"""The tools that this version has. A skill may name no other."""
-
-TOOL_WRITERS: dict[str, str] = {
-    "next": "any",
-    "write_state": "agent",
-    "freeze": "freeze",
-    "check": "check",
-    "plan_round": "round",
-    "verify_criterion": "criterion",
-    "judge": "judge",
-    "rerun": "rerun",
-    "verify": "verify",
-}
-"""Tool -> the writer in `state/layout.toml` that it stands for; a tool that is not here writes no state file."""
+BUILT: frozenset[str] = frozenset((*TOOLSETS[CORE], "rerun", *TOOLSETS["audit"]))
+"""The tools that this version has; the others come with what they are about."""

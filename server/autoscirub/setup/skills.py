@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from autoscirub.data import data_dir, load_layout
 from autoscirub.errors import ConfigError, StateError
 from autoscirub.models import Answer, Decision, Evidence, now
-from autoscirub.models.toolsets import BUILT, TOOL_WRITERS, TOOLSETS
+from autoscirub.models.toolsets import BUILT, TOOLSETS
 from autoscirub.store import leads_out, read_regular
 
 if TYPE_CHECKING:
@@ -22,6 +22,19 @@ __all__ = ["lint_skills", "skill_faults", "skills_in"]
 FILE = "SKILL.md"
 TOOLS_KEY, READS_KEY, WRITES_KEY = "autoscirub-tools", "autoscirub-reads", "autoscirub-writes"
 """Under `metadata`: names with a space between them."""
+
+TOOL_WRITERS = {
+    "next": "any",
+    "write_state": "agent",
+    "freeze": "freeze",
+    "check": "check",
+    "plan_round": "round",
+    "verify_criterion": "criterion",
+    "judge": "judge",
+    "rerun": "rerun",
+    "verify": "verify",
+}
+"""Tool -> the writer in `state/layout.toml` that it stands for; a tool that is not here writes no state file."""
 
 _KEYS = {"name", "description", "license", "compatibility", "metadata", "allowed-tools"}
 """What the format knows at the top; a client may refuse others."""
@@ -140,7 +153,7 @@ def _named_faults(metadata: dict[str, Any], body: str, layout: Layout) -> Iterat
     tools = named(TOOLS_KEY)
     for tool in tools:
         if tool not in known:
-            yield f"metadata.{TOOLS_KEY}: {tool!r} is no tool; there are {', '.join(BUILT)}"
+            yield f"metadata.{TOOLS_KEY}: {tool!r} is no tool; there are {', '.join(sorted(BUILT))}"
         elif tool not in BUILT:
             yield f"metadata.{TOOLS_KEY}: this version has no tool {tool!r} yet"
     said = {match[1]: bool(match[2]) for match in _CODE.finditer(_FENCE.sub("", body))}
