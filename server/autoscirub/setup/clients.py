@@ -29,6 +29,8 @@ PLUGIN = "autoscirub"
 MARKETPLACE = "autoscirub"
 PLUGIN_ID = f"{PLUGIN}@{MARKETPLACE}"
 
+_QUIET = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+"""Looking is to write nothing and to reach nobody; without this, Claude Code keeps and sends counts of its use."""
 _SECONDS = 90.0
 _SAID = 400
 
@@ -131,6 +133,7 @@ def ask(program: str, arguments: Sequence[str], cwd: Path | None = None) -> str:
         process = subprocess.Popen(
             [program, *arguments],
             cwd=cwd,
+            env={**os.environ, **_QUIET},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

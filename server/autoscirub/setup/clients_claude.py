@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from autoscirub.errors import ClientError
-from autoscirub.setup.clients import MARKETPLACE, PLUGIN, PLUGIN_ID, Plugin, ask, ask_json, command_of, home_of
+from autoscirub.setup.clients import (
+    MARKETPLACE,
+    PLUGIN,
+    PLUGIN_ID,
+    Plugin,
+    ask,
+    ask_json,
+    command_of,
+    home_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autoscirub.errors import ClientError
-from autoscirub.setup.clients import MARKETPLACE, PLUGIN, PLUGIN_ID, Plugin, ask, ask_json, command_of, home_of
+from autoscirub.setup.asking_servers import ask_lines
+from autoscirub.setup.clients import (
+    MARKETPLACE,
+    PLUGIN,
+    PLUGIN_ID,
+    Plugin,
+    ask,
+    ask_json,
+    command_of,
+    home_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from autoscirub.models.clients import ClientName
 
@@ -17,6 +30,13 @@ __all__ = ["HOOKS_HOW", "Codex"]
 
 HOOKS_HOW = "start codex in the project, type /hooks, look at the hooks of autoscirub, and trust them"
 """It runs no hook that the user has not trusted, and says nothing about it."""
+
+_TRUST = ".hook-trust"
+_SECONDS = 15.0
+_INTRODUCED = {
+    "clientInfo": {"name": "autoscirub-doctor", "version": "1"},
+    "capabilities": {"experimentalApi": True},
+}
 
 
 class Codex:
@@ -37,7 +57,9 @@ class Codex:
         listed = ask_json(self.program, ["plugin", "list", "--json"], cwd)
         installed = listed.get("installed") if isinstance(listed, dict) else None
         if not isinstance(installed, list):
-            raise ClientError('codex plugin list --json: has no list "installed"; update codex and run this again')
+            raise ClientError(
+                'codex plugin list --json: has no list "installed"; update codex and run this again'
+            )
         return [
             Plugin(str(entry["pluginId"]), "user", entry.get("enabled") is True)
             for entry in installed
@@ -87,11 +109,46 @@ class Codex:
                 return command_of(entry.get("transport")) or ("(not started as a program)",)
         return None
 
-    def copy_of_plugin(self) -> Path | None:
+    def copy_of_plugin(self) -> Path:
         """Its copy of this version, whether it is there or not."""
         from autoscirub import __version__
 
         return self.home() / "plugins" / "cache" / MARKETPLACE / PLUGIN / __version__
+
+    def hooks(self) -> list[str]:
+        """How far each hook of the plugin is trusted: `trusted`, `untrusted`, `modified`, …
+
+        It is asked in a copy of its folder that is removed again, since it would write in its own.
+        Raises ClientError where it does not answer, OSError where it cannot be copied.
+        """
+        copy = self.copy_of_plugin()
+        with tempfile.TemporaryDirectory(prefix="autoscirub-doctor-") as folder:
+            home, project = Path(folder) / "home", Path(folder) / "project"
+            home.mkdir(mode=0o700)
+            project.mkdir()
+            shutil.copyfile(self.home() / "config.toml", home / "config.toml")
+            if (self.home() / _TRUST).is_dir():
+                shutil.copytree(self.home() / _TRUST, home / _TRUST)
+            if copy.is_dir():
+                shutil.copytree(copy, home / copy.relative_to(self.home()))
+            result = ask_lines(
+                [self.program, "-c", "analytics.enabled=false", "app-server"],
+                [
+                    {"id": 1, "method": "initialize", "params": _INTRODUCED},
+                    {"method": "initialized"},
+                    {"id": 2, "method": "hooks/list", "params": {"cwds": [str(project)]}},
+                ],
+                cwd=project,
+                environment={**os.environ, "CODEX_HOME": str(home)},
+                seconds=_SECONDS,
+            )
+        try:
+            listed = [hook for entry in result["data"] for hook in entry["hooks"]]
+            return [str(hook["trustStatus"]) for hook in listed if hook.get("pluginId") == PLUGIN_ID]
+        except (KeyError, TypeError, AttributeError):
+            raise ClientError(
+                f"codex app-server: hooks/list answered {str(result)[:200]}; update codex"
+            ) from None
 
 
 def _source(entry: dict[str, Any]) -> str:

@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autoscirub.data import data_dir
@@ -24,6 +23,7 @@ from autoscirub.store import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from autoscirub.data import Kind
     from autoscirub.store import Project
@@ -35,8 +35,13 @@ _CANNOT_LOCK = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, err
 _SHIPPED: tuple[Kind, ...] = ("schemas", "state", "skills", "hooks", "plugin")
 
 
-def finding(subject: str, question: str, there: bool | None, word: str, *how: str, note: str = "") -> Decision:
-    """One line: True there, False needed and missing, None neither needed nor there, or not to be told; and `how` to get it."""
+def finding(
+    subject: str, question: str, there: bool | None, word: str, *how: str, note: str = ""
+) -> Decision:
+    """One line, with `how` to get it.
+
+    `there`: True; False for needed and missing; None for what nothing needs yet, or what could not be told.
+    """
     answers = {True: Answer.HOLDS, False: Answer.DOES_NOT_HOLD, None: Answer.COULD_NOT_BE_TOLD}
     return Decision(
         subject=subject,
@@ -49,10 +54,11 @@ def finding(subject: str, question: str, there: bool | None, word: str, *how: st
     )
 
 
-def look_around(
-    project: str | Path | None = None, *, state_dir: str | Path | None = None
-) -> list[Decision]:
-    """A Decision for each thing. *Does not hold*: it is needed and missing. *Could not be told*: nothing rests on it yet."""
+def look_around(project: str | Path | None = None, *, state_dir: str | Path | None = None) -> list[Decision]:
+    """A Decision for each thing.
+
+    *Does not hold*: it is needed and missing. *Could not be told*: nothing needs it yet, or nobody can say.
+    """
     from autoscirub.setup.doctor_clients import look_at_clients
 
     found = [_python(), _package(), _git(), _sandbox(), *_places(project, state_dir)]
@@ -105,7 +111,9 @@ def _git() -> Decision:
         return finding("git", question, False, "does not start", f"{program}: {error}; {how}")
     version = done.stdout.decode("utf-8", "replace").strip().removeprefix("git version ")
     if done.returncode != 0 or not version:
-        return finding("git", question, False, "does not start", f"{program} ends with {done.returncode}; {how}")
+        return finding(
+            "git", question, False, "does not start", f"{program} ends with {done.returncode}; {how}"
+        )
     return finding("git", question, True, version, note=program)
 
 

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
-import signal
-import subprocess
 import tempfile
-import threading
-import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from autoscirub.errors import AutoscirubError
+from autoscirub.errors import AutoscirubError, ClientError
 from autoscirub.models.clients import CLIENTS
+from autoscirub.setup.asking_servers import ask_lines, passed_on
 from autoscirub.setup.clients import GET, PLUGIN_ID, find_client, open_client
 from autoscirub.setup.installing import folder_of, others_of_this_name, place_of
 
@@ -28,8 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["look_at_clients", "server_problem"]
 
 _START_SECONDS = 20.0
-_ANSWER_BYTES = 1024 * 1024
-_LIMIT = 16 * 1024 * 1024
 
 
 def look_at_clients() -> Iterator[Decision]:
@@ -61,7 +53,13 @@ def _plugin(name: ClientName, client: Client) -> Iterator[Decision]:
         yield finding(f"{name}: other plugin", question, False if ours else None, others[0].id, how)
     question = "Does it have the plugin: skills, tools and hooks?"
     if not ours:
-        yield finding(f"{name}: plugin", question, None, "not installed", f"only if you want it: autoscirub install {name}")
+        yield finding(
+            f"{name}: plugin",
+            question,
+            None,
+            "not installed",
+            f"only if you want it: autoscirub install {name}",
+        )
         return
     on = [one for one in ours if one.enabled]
     if not on and all(one.project for one in ours):
@@ -85,10 +83,18 @@ def _server(name: ClientName, client: Client) -> Decision:
     command = client.server()
     again = f"to write it anew: autoscirub install {name}"
     if not command:
-        return finding(f"{name}: server", question, False, "none", f"{name} names no server for the plugin; {again}")
+        return finding(
+            f"{name}: server", question, False, "none", f"{name} names no server for the plugin; {again}"
+        )
     place = place_of(name)
     if place is not None and not folder_of(place).is_dir() and client.copy_of_plugin() is None:
-        return finding(f"{name}: server", question, False, "its folder is gone", f"{folder_of(place)} is missing; {again}")
+        return finding(
+            f"{name}: server",
+            question,
+            False,
+            "its folder is gone",
+            f"{folder_of(place)} is missing; {again}",
+        )
     problem = server_problem(command)
     shown = " ".join(command)
     if problem is not None:
@@ -99,9 +105,8 @@ def _server(name: ClientName, client: Client) -> Decision:
 def server_problem(command: Sequence[str], seconds: float = _START_SECONDS) -> str | None:
     """Start the server as a client would, ask it to initialize, and end it. None where it answers as it should.
 
-    It gets what Codex passes on, and no more, and starts in a folder that is nobody's project.
+    It gets what Codex passes on, and no more, and starts in an empty folder, which is nobody's project.
     """
-    kept = {name: os.environ[name] for name in ("HOME", "LANG", "PATH", "TMPDIR") if name in os.environ}
     asked = {
         "jsonrpc": "2.0",
         "id": 1,
@@ -112,95 +117,31 @@ def server_problem(command: Sequence[str], seconds: float = _START_SECONDS) -> s
             "clientInfo": {"name": "autoscirub-doctor", "version": "1"},
         },
     }
-    with tempfile.TemporaryFile() as errors:
+    with tempfile.TemporaryDirectory(prefix="autoscirub-doctor-") as folder:
         try:
-            process = subprocess.Popen(
-                [*command],
-                cwd=tempfile.gettempdir(),
-                env=kept,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                start_new_session=True,
-            )
-        except OSError as cause:
-            return f"{command[0]}: cannot be started: {cause.strerror}"
-        late = threading.Timer(seconds, _end, [process])
-        late.start()
-        line = b""
-        try:
-            assert process.stdin is not None  # noqa: S101 - pipes were asked for
-            assert process.stdout is not None  # noqa: S101
-            with contextlib.suppress(OSError):
-                process.stdin.write(json.dumps(asked).encode() + b"\n")
-                process.stdin.flush()
-            line = process.stdout.readline(_ANSWER_BYTES)
-        finally:
-            timed_out = not late.is_alive()
-            late.cancel()
-            _end(process)
-            for stream in (process.stdin, process.stdout):
-                with contextlib.suppress(OSError):
-                    stream.close()  # type: ignore[union-attr]
-            process.wait()
-        errors.seek(0)
-        said = errors.read().decode("utf-8", "replace").strip().splitlines()
-    if not line:
-        return f"it did not answer within {seconds:g} s" if timed_out else f"it ended at once: {said[-1] if said else 'it said nothing'}"
-    return None if _is_answer(line) else f"it answered {line[:200]!r}, which is no answer to initialize"
-
-
-def _is_answer(line: bytes) -> bool:
-    try:
-        answer = json.loads(line)
-    except ValueError:
-        return False
-    result = answer.get("result") if isinstance(answer, dict) else None
-    return isinstance(result, dict) and "serverInfo" in result
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    with contextlib.suppress(OSError):
-        os.killpg(process.pid, signal.SIGKILL)
+            result = ask_lines(command, [asked], cwd=Path(folder), environment=passed_on(), seconds=seconds)
+        except ClientError as error:
+            return str(error)
+    return (
+        None
+        if "serverInfo" in result
+        else f"it answered {str(result)[:200]}, which is no answer to initialize"
+    )
 
 
 def _hooks(client: Client) -> Decision:
-    """Read from its configuration: asked itself, it would write. Whether a trust is for an older hook is not told there."""
-    from autoscirub.setup.clients_codex import HOOKS_HOW
+    from autoscirub.setup.clients_codex import HOOKS_HOW, Codex
     from autoscirub.setup.doctor import finding
-    from autoscirub.store import read_regular
 
     question = "Will it run the plugin's hooks?"
-    [path] = client.settings(None)
+    assert isinstance(client, Codex)  # noqa: S101 - no other client asks for trust
     try:
-        data = read_regular(Path(os.path.realpath(path)), limit=_LIMIT)
-        table = tomllib.loads((data or b"").decode("utf-8"))
-    except (AutoscirubError, ValueError) as error:
-        return finding("codex: hooks", question, None, "could not be read", f"{path}: {error}")
-    known = {key: state for key, state in _states(table) if key.startswith(f"{PLUGIN_ID}:")}
-    trusted = [key for key, state in known.items() if state.get("trusted_hash") and state.get("enabled") is not False]
-    hooks = _hooks_of(client)
-    if hooks and len(trusted) >= hooks:
-        note = "after an install of another version it asks for them anew, and runs none until then"
-        return finding("codex: hooks", question, True, f"{len(trusted)} trusted", note=note)
-    how = f"it skips hooks that are not trusted, and says nothing; {HOOKS_HOW}"
-    return finding("codex: hooks", question, None, f"{len(trusted)} of {hooks or '?'} trusted", how)
-
-
-def _states(table: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    hooks = table.get("hooks")
-    states = hooks.get("state") if isinstance(hooks, dict) else None
-    for key, state in (states.items() if isinstance(states, dict) else ()):
-        if isinstance(state, dict):
-            yield key, state
-
-
-def _hooks_of(client: Client) -> int:
-    """How many hooks its copy of the plugin has; 0 where that cannot be read."""
-    copy = client.copy_of_plugin()
-    try:
-        content = json.loads((copy / "hooks" / "hooks.json").read_bytes()) if copy else {}
-        groups = [group for event in content["hooks"].values() for group in event]
-        return sum(len(group["hooks"]) for group in groups)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return 0
+        states = client.hooks()
+    except (ClientError, OSError) as error:
+        return finding("codex: hooks", question, None, "could not be asked", str(error), HOOKS_HOW)
+    trusted = [state for state in states if state == "trusted"]
+    if states and len(trusted) == len(states):
+        note = "an install of another version, and any change of its files, takes the trust away"
+        return finding("codex: hooks", question, True, f"all {len(states)} trusted", note=note)
+    how = f"it skips hooks that are not trusted, and says nothing of it; {HOOKS_HOW}"
+    return finding("codex: hooks", question, None, f"{len(trusted)} of {len(states)} trusted", how)

@@ -6,7 +6,6 @@ import contextlib
 import os
 import shutil
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autoscirub.errors import AutoscirubError, ClientError, ConfigError, StateError
@@ -26,6 +25,7 @@ from autoscirub.store import DATA_DIR_VARIABLE, held, open_project, user_data_di
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from autoscirub.models.clients import ClientName, Scope
     from autoscirub.setup.clients import Client, Plugin
@@ -40,7 +40,7 @@ _NOWHERE = (
 
 
 def place_of(client: str) -> Path | None:
-    """Where what belongs to a client is kept, in the user's data directory; None where there can be none. Makes nothing."""
+    """Where what belongs to a client is kept, in the user's data directory; None where none can be. Makes nothing."""
     data = user_data_path()
     return None if data is None else data / "clients" / client
 
@@ -138,7 +138,9 @@ class Installation:
         name = self.client.name
         if entry is None or not entry.enabled:
             state = "does not list it" if entry is None else "lists it as disabled"
-            raise ClientError(f"{name} was told to install {PLUGIN_ID}, and {state}; look at: {name} plugin list")
+            raise ClientError(
+                f"{name} was told to install {PLUGIN_ID}, and {state}; look at: {name} plugin list"
+            )
         server = self.client.server(self.cwd)
         if server != self.view.server:
             raise ClientError(
@@ -200,10 +202,14 @@ def _refuse_what_is_in_the_way(
 ) -> None:
     name = client.name
     if others := others_of_this_name(plugins):
-        remove = {"claude": "claude plugin uninstall", "codex": "codex plugin remove"}[name]
+        other = others[0]
+        remove = {
+            "claude": f"claude plugin uninstall {other.id} --scope {other.scope}",
+            "codex": f"codex plugin remove {other.id}",
+        }[name]
         raise ClientError(
-            f"{name} has another plugin of the same name: {others[0].id}. Two of that name, with skills of the same names, "
-            f"lead an agent astray. To go on with this one: {remove} {others[0].id}; nothing was changed"
+            f"{name} has another plugin of the same name: {other.id}. Two of that name, with skills of the same "
+            f"names, lead an agent astray. To go on with this one: {remove}; nothing was changed"
         )
     source = markets.get(MARKETPLACE)
     if source is not None and not same_place(source, folder):
@@ -215,13 +221,15 @@ def _refuse_what_is_in_the_way(
         server = client.server()
         if server is not None:
             raise ClientError(
-                f"codex has an MCP server named {PLUGIN} of its own, {' '.join(server)}, which would stand over the plugin's. "
-                f"To go on: codex mcp remove {PLUGIN}; nothing was changed"
+                f"codex has an MCP server named {PLUGIN} of its own, {' '.join(server)}, which would stand over the "
+                f"plugin's. To go on: codex mcp remove {PLUGIN}; nothing was changed"
             )
     if name == "codex":
         from autoscirub.setup.clients_codex import HOOKS_HOW
 
-        plan.view.notes.append(f"Codex runs no hook that you have not trusted, and says nothing of it. So: {HOOKS_HOW}")
+        plan.view.notes.append(
+            f"Codex runs no hook that you have not trusted, and says nothing of it. So: {HOOKS_HOW}"
+        )
     if plan.view.scope == "project":
         plan.view.notes.append(
             "the project's .claude/settings.json then names the plugin for all who share it; they need their own "
@@ -248,9 +256,15 @@ def _show(plan: Installation) -> None:
     if plan.install:
         changes.append(_told(client, client.install(view.scope)))
     if plan.add or plan.install:
-        keys = {"claude": "extraKnownMarketplaces, enabledPlugins", "codex": "[marketplaces], [plugins]"}[client.name]
+        keys = {"claude": "extraKnownMarketplaces, enabledPlugins", "codex": "[marketplaces], [plugins]"}[
+            client.name
+        ]
         for path in client.settings(plan.project):
-            changes.append(ClientChange("change", str(path), f"{client.name} itself writes {keys}; a copy of before is kept"))
+            changes.append(
+                ClientChange(
+                    "change", str(path), f"{client.name} itself writes {keys}; a copy of before is kept"
+                )
+            )
 
 
 def _told(client: Client, arguments: list[str]) -> ClientChange:

@@ -1,7 +1,7 @@
 """The clean copy of the plugin that a client loads: from package data, with absolute commands.
 
-A checkout holds a `.git` and a `.venv`, and both clients copy whatever lies beside the plugin. And a client's PATH need not hold
-`autoscirub`, so the copy names the interpreter that this runs in.
+A checkout holds a `.git` and a `.venv`, and both clients copy whatever lies beside the plugin. And a client's PATH need
+not hold `autoscirub`, so the copy names the interpreter that this runs in.
 """
 
 from __future__ import annotations
@@ -99,7 +99,9 @@ def _files(path: Path, name: str) -> dict[str, bytes]:
     try:
         if path.is_file():
             return {name: path.read_bytes()}
-        inner = [each for each in sorted(path.rglob("*")) if each.is_file() and "__pycache__" not in each.parts]
+        inner = [
+            each for each in sorted(path.rglob("*")) if each.is_file() and "__pycache__" not in each.parts
+        ]
         found = {f"{name}/{each.relative_to(path).as_posix()}": each.read_bytes() for each in inner}
     except OSError as cause:
         raise StateError(f"{path}: cannot be read: {cause.strerror}; install the package again") from cause
@@ -124,7 +126,9 @@ def _rewrite(name: str, value: Any) -> None:
         if isinstance(command, str):
             words = [command] if "args" in value else shlex.split(command)
             if not words or words[0] != _PROGRAM:
-                raise StateError(f"{name}: starts {command!r}, expected {_PROGRAM}; install the package again")
+                raise StateError(
+                    f"{name}: starts {command!r}, expected {_PROGRAM}; install the package again"
+                )
             if "args" in value:
                 first, *before = _started()
                 value["command"], value["args"] = first, [*before, *value["args"]]
@@ -137,9 +141,7 @@ def _rewrite(name: str, value: Any) -> None:
 def same_files(folder: Path, files: dict[str, bytes]) -> bool:
     """Whether `folder` holds exactly these files."""
     try:
-        there = {
-            path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if not path.is_dir()
-        }
+        there = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if not path.is_dir()}
         return there.keys() == files.keys() and all(
             path.is_file() and path.stat().st_size == len(files[name]) and path.read_bytes() == files[name]
             for name, path in there.items()
@@ -149,7 +151,7 @@ def same_files(folder: Path, files: dict[str, bytes]) -> bool:
 
 
 def lay_folder(folder: Path, files: dict[str, bytes]) -> Path | None:
-    """Put a folder with these files in the place of `folder`; returns where the old one was put aside, if there was one.
+    """Put a folder with these files in the place of `folder`; returns where the old one was put aside, if any was.
 
     Raises ClientError, with everything as it was, where that cannot be done.
     """
@@ -173,5 +175,7 @@ def lay_folder(folder: Path, files: dict[str, bytes]) -> Path | None:
                 aside.rename(folder)
             raise
     except OSError as cause:
-        raise ClientError(f"{folder}: cannot be written: {cause.strerror}; make {folder.parent} writable") from cause
+        raise ClientError(
+            f"{folder}: cannot be written: {cause.strerror}; make {folder.parent} writable"
+        ) from cause
     return aside

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autoscirub.data import data_dir, load_layout
@@ -14,6 +13,7 @@ from autoscirub.store import leads_out, read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from autoscirub.models.layout import Layout
 
@@ -115,7 +115,9 @@ def _frontmatter(text: str) -> dict[str, Any] | str:
         head = yaml.safe_load(text)
     except yaml.YAMLError as error:
         return f"frontmatter: is no YAML: {' '.join(str(error).split())}"
-    return head if isinstance(head, dict) else f"frontmatter: is {type(head).__name__}, expected keys and values"
+    return (
+        head if isinstance(head, dict) else f"frontmatter: is {type(head).__name__}, expected keys and values"
+    )
 
 
 def _head_faults(folder: str, head: dict[str, Any]) -> Iterator[str]:
@@ -172,7 +174,8 @@ def _named_faults(metadata: dict[str, Any], body: str, layout: Layout) -> Iterat
             if path not in entries:
                 yield f"metadata.{key}: {path!r} is no file of state/layout.toml"
             elif key == WRITES_KEY and not writers & {*entries[path].writer}:
-                yield f"metadata.{key}: {path!r} is written by {', '.join(entries[path].writer)}, by no tool of this skill"
+                by = ", ".join(entries[path].writer)
+                yield f"metadata.{key}: {path!r} is written by {by}, and by no tool of this skill"
 
 
 def _link_faults(skill: Path, body: str) -> Iterator[str]:

@@ -53,7 +53,9 @@ class Removal:
             self.view.notes += put_back(self.place)
             shutil.rmtree(self.place, ignore_errors=True)
         if self.place.exists():
-            raise ClientError(f"{self.place}: cannot be removed; {self.client.name} no longer loads it, so remove it yourself")
+            raise ClientError(
+                f"{self.place}: cannot be removed; {self.client.name} no longer loads it, so remove it yourself"
+            )
         with contextlib.suppress(OSError):
             (self.place.parent / f".{self.client.name}.lock").unlink()
             self.place.parent.rmdir()
@@ -73,9 +75,13 @@ class Removal:
         for entry in self.entries:
             left = self.client.plugins(_folder(entry))
             if (entry.id, entry.scope, entry.project) in [(one.id, one.scope, one.project) for one in left]:
-                raise ClientError(f"{name} was told to remove {PLUGIN_ID}, and still lists it; look at: {name} plugin list")
+                raise ClientError(
+                    f"{name} was told to remove {PLUGIN_ID}, and still lists it; look at: {name} plugin list"
+                )
         if self.marketplace and MARKETPLACE in self.client.marketplaces():
-            raise ClientError(f"{name} still has the marketplace {MARKETPLACE}; look at: {name} plugin marketplace list")
+            raise ClientError(
+                f"{name} still has the marketplace {MARKETPLACE}; look at: {name} plugin marketplace list"
+            )
 
 
 def plan_uninstall(name: ClientName) -> Removal:
@@ -106,10 +112,16 @@ def plan_uninstall(name: ClientName) -> Removal:
         if place.is_dir():
             view.changes.append(ClientChange("remove", str(place)))
             for path in kept_settings(place):
-                view.changes.append(ClientChange("change", str(path), "as it was before, where nothing else was changed since"))
+                view.changes.append(
+                    ClientChange(
+                        "change", str(path), "as it was before, where nothing else was changed since"
+                    )
+                )
     elif mine or source is not None:
         view.notes.append(f"{PLUGIN_ID} comes from {source}, not from `autoscirub install`; it stays")
-    view.notes += [f"{one.id}: another plugin of the same name; it stays" for one in others_of_this_name(plugins)]
+    view.notes += [
+        f"{one.id}: another plugin of the same name; it stays" for one in others_of_this_name(plugins)
+    ]
     return plan
 
 
