@@ -60,8 +60,10 @@ def test_what_codex_s_manifest_points_to_is_there() -> None:
     assert (ROOT / manifest["mcpServers"]).is_file()
 
 
-def test_a_checkout_starts_the_server_from_path() -> None:
-    assert read(".mcp.json") == {"mcpServers": {"autoscirub": {"command": "autoscirub", "args": ["serve"]}}}
+def test_a_checkout_starts_the_server_from_path_and_the_clients_wait_for_its_tools() -> None:
+    # Without the last two, Codex may lose the race for the first request, and Claude Code offers the names alone.
+    server = {"command": "autoscirub", "args": ["serve"], "alwaysLoad": True, "required": True}
+    assert read(".mcp.json") == {"mcpServers": {"autoscirub": server}}
 
 
 def test_the_hooks_run_commands_of_ours_alone() -> None:

@@ -57,7 +57,7 @@ def test_without_programs_git_is_missing_and_clients_are_a_choice(project, monke
 
 
 def test_without_bubblewrap_it_says_what_is_not_enforced_and_how_to_get_it(project, monkeypatch) -> None:
-    monkeypatch.setattr("autoscirub.sandbox.bubblewrap._found", lambda name: None)
+    monkeypatch.setattr("autoscirub.sandbox.bubblewrap._found", lambda _name: None)
     monkeypatch.setenv("PATH", "/nowhere/at/all")
     sandbox = told(project)["sandbox"]
     assert (sandbox.answer, sandbox.word) == (UNTOLD, "a plain process")
