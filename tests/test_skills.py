@@ -118,5 +118,12 @@ def test_the_command_says_which_skill_is_at_fault(cli, tmp_path) -> None:
     assert cli("skills", "lint", tmp_path / "nosuch").status == 3
 
 
+def test_the_command_alone_lists_them_with_what_each_is_for(cli) -> None:
+    listed = cli("skills", "--json").json["skills"]
+    assert list(listed) == [skill.name for skill in skills_in()]
+    assert all("Use " in what for what in listed.values())
+    assert "preregistration\n    Write down" in cli("skills").out
+
+
 def test_they_lie_where_an_installed_package_has_them() -> None:
     assert data_dir("skills") == ROOT / "skills"

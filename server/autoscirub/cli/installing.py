@@ -88,12 +88,38 @@ def doctor(project: Project = None, state_dir: StateDir = None, as_json: Json = 
     return 0 if ok else 1
 
 
-skills = typer.Typer(help="The skills that agents follow.", no_args_is_help=True)
-app.add_typer(skills, name="skills")
+skills_app = typer.Typer(
+    help="The skills that agents follow, and what each is for.",
+    epilog=example("autoscirub skills", "autoscirub skills lint"),
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(skills_app, name="skills")
 
 
-@skills.command(epilog=example("autoscirub skills lint", "autoscirub skills lint my-skills"))
+@skills_app.callback(invoke_without_command=True)
+def skills(
+    context: typer.Context,
+    project: Project = None,  # noqa: ARG001 - every command takes it
+    state_dir: StateDir = None,  # noqa: ARG001
+    as_json: Json = False,
+) -> int:
+    """The skills that agents follow, and what each is for."""
+    context.obj = {"as_json": as_json}  # `skills --json lint` means what `skills lint --json` does
+    if context.invoked_subcommand is not None:
+        return 0
+    from autoscirub.setup import describe_skills
+
+    found = describe_skills()
+    if as_json:
+        output.json_answer([], ok=True, skills=found)
+    else:
+        output.text("\n".join(f"{name}\n    {what}" for name, what in found.items()))
+    return 0
+
+
+@skills_app.command(epilog=example("autoscirub skills lint", "autoscirub skills lint my-skills"))
 def lint(
+    context: typer.Context,
     folder: Annotated[
         Path | None,
         typer.Argument(help="Holds a folder for each skill. Default: those that ship.", show_default=False),
@@ -111,7 +137,7 @@ def lint(
 
     found = lint_skills(folder)
     ok = all(one.answer is Answer.HOLDS for one in found)
-    if as_json:
+    if as_json or context.obj["as_json"]:
         output.json_answer(found, ok=ok)
     else:
         from autoscirub.report.installing import render_skills

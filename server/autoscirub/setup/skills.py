@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from autoscirub.models.layout import Layout
 
-__all__ = ["lint_skills", "skill_faults", "skills_in"]
+__all__ = ["describe_skills", "lint_skills", "skill_faults", "skills_in"]
 
 FILE = "SKILL.md"
 TOOLS_KEY, READS_KEY, WRITES_KEY = "autoscirub-tools", "autoscirub-reads", "autoscirub-writes"
@@ -38,6 +38,7 @@ TOOL_WRITERS = {
 
 _KEYS = {"name", "description", "license", "compatibility", "metadata", "allowed-tools"}
 """What the format knows at the top; a client may refuse others."""
+_FORM = re.compile(r"---\n(.*?)\n---\n(.*)", re.DOTALL)
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _LONGEST_NAME, _LONGEST_DESCRIPTION, _MOST_LINES = 64, 1024, 500
 _LIMIT = 256 * 1024
@@ -56,6 +57,16 @@ def skills_in(folder: Path | None = None) -> list[Path]:
         raise ConfigError(
             f"{root}: holds no skill; each is a folder with a {FILE}, and the folder above is what to name"
         )
+    return found
+
+
+def describe_skills() -> dict[str, str]:
+    """The name of each skill that ships, and its description."""
+    found = {}
+    for skill in skills_in():
+        parts = _FORM.fullmatch((skill / FILE).read_text(encoding="utf-8"))
+        head = _frontmatter(parts[1]) if parts else {}
+        found[skill.name] = str(head.get("description", "")) if isinstance(head, dict) else ""
     return found
 
 
@@ -88,7 +99,7 @@ def skill_faults(skill: Path, layout: Layout) -> Iterator[str]:
     if text is None:
         yield f"{FILE}: is not there"
         return
-    parts = re.fullmatch(r"---\n(.*?)\n---\n(.*)", text, re.DOTALL)
+    parts = _FORM.fullmatch(text)
     if parts is None:
         yield f"{FILE}: begins with no frontmatter, expected --- , keys, --- and then the text"
         return
