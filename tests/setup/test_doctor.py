@@ -119,6 +119,15 @@ def test_an_installed_plugin_whose_server_is_gone_is_needed_and_missing(agents, 
     assert told(project)["claude: server"].answer is NOT
 
 
+def test_a_server_that_install_did_not_write_is_not_started(agents, project, monkeypatch, tmp_path) -> None:
+    plan_install("codex").carry_out()
+    mine = {"command": sys.executable, "args": ["-c", f"open({str(tmp_path / 'ran')!r}, 'w')"]}
+    monkeypatch.setenv("FAKE_SERVERS", json.dumps({"autoscirub": mine}))
+    server = told(project)["codex: server"]
+    assert (server.answer, server.word) == (NOT, "another program")
+    assert not (tmp_path / "ran").exists()
+
+
 ANSWER = '{"jsonrpc": "2.0", "id": 1, "result": {"serverInfo": {"name": "x"}}}'
 SERVERS = [
     # what the program does, what is said of it

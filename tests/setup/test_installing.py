@@ -277,6 +277,15 @@ def test_what_the_client_still_lists_is_not_called_uninstalled(agents, client, m
         plan_uninstall(client).carry_out()
 
 
+def test_a_client_that_a_relative_entry_of_path_would_find_is_not_run(agents, monkeypatch, tmp_path) -> None:
+    (tmp_path / "stranger").mkdir()
+    (agents.data.parent / "programs" / "claude").rename(tmp_path / "stranger" / "claude")
+    monkeypatch.chdir(tmp_path / "stranger")
+    monkeypatch.setenv("PATH", ":.:stranger:/usr/bin:/bin")
+    with pytest.raises(ClientError, match="no such program on PATH"):
+        plan_install("claude")
+
+
 # Through the command line
 
 

@@ -29,6 +29,9 @@ PLUGIN = "autoscirub"
 MARKETPLACE = "autoscirub"
 PLUGIN_ID = f"{PLUGIN}@{MARKETPLACE}"
 
+NOWHERE = Path("/")
+"""Where a client is asked about the user's own plugins: no project's settings have a say there, nor another user's."""
+
 _QUIET = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
 """Looking is to write nothing and to reach nobody; without this, Claude Code keeps and sends counts of its use."""
 _SECONDS = 90.0
@@ -64,7 +67,7 @@ class Client(Protocol):
         """The version as the program says it."""
 
     def plugins(self, cwd: Path | None = None) -> list[Plugin]:
-        """What is installed, seen from the folder `cwd`."""
+        """What is installed, seen from the folder `cwd`; None: from no project."""
 
     def marketplaces(self) -> dict[str, str]:
         """The name of each marketplace that is added, and where it comes from."""
@@ -101,9 +104,12 @@ GET = {
 
 
 def find_client(name: ClientName) -> str | None:
-    """The absolute path of the client's program on PATH; None where it is not there. Starts nothing."""
-    found = shutil.which(name)
-    return os.path.abspath(found) if found else None  # noqa: PTH100 - a link stays what people call it by
+    """The absolute path of the client's program on PATH; None where it is not there. Starts nothing.
+
+    An entry of PATH that is relative would find what a project has laid there, and does not count.
+    """
+    entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return shutil.which(name, path=os.pathsep.join(entry for entry in entries if os.path.isabs(entry)))  # noqa: PTH117
 
 
 def open_client(name: ClientName) -> Client:
@@ -132,7 +138,7 @@ def ask(program: str, arguments: Sequence[str], cwd: Path | None = None) -> str:
     try:
         process = subprocess.Popen(
             [program, *arguments],
-            cwd=cwd,
+            cwd=cwd or NOWHERE,
             env={**os.environ, **_QUIET},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import shutil
@@ -62,7 +63,9 @@ def look_around(project: str | Path | None = None, *, state_dir: str | Path | No
     from autoscirub.setup.doctor_clients import look_at_clients
 
     found = [_python(), _package(), _git(), _sandbox(), *_places(project, state_dir)]
-    return [*found, *look_at_clients()]
+    with contextlib.suppress(AutoscirubError):  # it is said above, and the clients are there all the same
+        return [*found, *look_at_clients(open_project(project, state_dir).root)]
+    return [*found, *look_at_clients(None)]
 
 
 def _python() -> Decision:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,8 +11,9 @@ from typing import TYPE_CHECKING
 from autoscirub.errors import AutoscirubError, ClientError
 from autoscirub.models.clients import CLIENTS
 from autoscirub.setup.asking_servers import ask_lines, passed_on
-from autoscirub.setup.clients import GET, PLUGIN_ID, find_client, open_client
+from autoscirub.setup.clients import GET, PLUGIN, PLUGIN_ID, command_of, find_client, open_client
 from autoscirub.setup.installing import folder_of, others_of_this_name, place_of
+from autoscirub.setup.installing_folder import server_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,7 +27,7 @@ __all__ = ["look_at_clients", "server_problem"]
 _START_SECONDS = 20.0
 
 
-def look_at_clients() -> Iterator[Decision]:
+def look_at_clients(project: Path | None) -> Iterator[Decision]:
     """For each client: is it there, does it have the plugin, does the server start, will its hooks run."""
     from autoscirub.setup.doctor import finding
 
@@ -36,15 +39,15 @@ def look_at_clients() -> Iterator[Decision]:
         try:
             client = open_client(name)
             yield finding(name, question, True, client.version(), note=client.program)
-            yield from _plugin(name, client)
+            yield from _plugin(name, client, project)
         except AutoscirubError as error:
             yield finding(name, question, None, "could not be asked", str(error))
 
 
-def _plugin(name: ClientName, client: Client) -> Iterator[Decision]:
+def _plugin(name: ClientName, client: Client, project: Path | None) -> Iterator[Decision]:
     from autoscirub.setup.doctor import finding
 
-    plugins = client.plugins()
+    plugins = client.plugins(project)
     ours = [one for one in plugins if one.id == PLUGIN_ID]
     others = others_of_this_name(plugins)
     question = "Is no other plugin of the same name in the way?"
@@ -71,16 +74,16 @@ def _plugin(name: ClientName, client: Client) -> Iterator[Decision]:
         yield finding(f"{name}: plugin", question, None, "installed, and switched off", how)
         return
     yield finding(f"{name}: plugin", question, True, f"installed ({on[0].scope})")
-    yield _server(name, client)
+    yield _server(name, client, project)
     if name == "codex":
         yield _hooks(client)
 
 
-def _server(name: ClientName, client: Client) -> Decision:
+def _server(name: ClientName, client: Client, project: Path | None) -> Decision:
     from autoscirub.setup.doctor import finding
 
     question = "Does the server start that it would start?"
-    command = client.server()
+    command = client.server(project)
     again = f"to write it anew: autoscirub install {name}"
     if not command:
         return finding(
@@ -95,11 +98,25 @@ def _server(name: ClientName, client: Client) -> Decision:
             "its folder is gone",
             f"{folder_of(place)} is missing; {again}",
         )
-    problem = server_problem(command)
     shown = " ".join(command)
+    if command not in _ours(place):
+        # Whatever else stands there is not run just because somebody asks how things are.
+        how = f"it would start another program than install writes, which is not tried here; {again}"
+        return finding(f"{name}: server", question, False, "another program", how, note=shown)
+    problem = server_problem(command)
     if problem is not None:
         return finding(f"{name}: server", question, False, "does not start", problem, again, note=shown)
     return finding(f"{name}: server", question, True, "starts and answers", note=shown)
+
+
+def _ours(place: Path | None) -> list[tuple[str, ...] | None]:
+    """The commands of the server that are ours: what install writes, what it wrote, and what a checkout has."""
+    known: list[tuple[str, ...] | None] = [server_command(), ("autoscirub", "serve")]
+    if place is not None:
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            written = json.loads((folder_of(place) / ".mcp.json").read_bytes())
+            known.append(command_of(written["mcpServers"][PLUGIN]))
+    return known
 
 
 def server_problem(command: Sequence[str], seconds: float = _START_SECONDS) -> str | None:

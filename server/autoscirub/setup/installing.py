@@ -145,7 +145,7 @@ class Installation:
         if server != self.view.server:
             raise ClientError(
                 f"{name} has the plugin, but starts its server as {' '.join(server or ('(not at all)',))}, expected "
-                f"{self.view.server_shown}; update {name}, or look at its own list of servers"
+                f"{self.view.server_shown}; autoscirub uninstall {name} and install it again, or update {name}"
             )
         copy = self.client.copy_of_plugin()
         if copy is not None and not same_files(copy, self.files):
