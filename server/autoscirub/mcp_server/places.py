@@ -25,6 +25,8 @@ class Place:
 
     project: Path
     state_dir: Path
+    job: str | None = None
+    """The job that this is done in, which is not to be waited for in what comes next."""
 
     def open(self) -> Project:
         """The project, opened."""

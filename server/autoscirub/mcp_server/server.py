@@ -17,6 +17,7 @@ import anyio
 import mcp_types as types
 from anyio import to_thread
 from mcp.server import Server
+from pydantic.json_schema import GenerateJsonSchema
 
 from autoscirub import __version__
 from autoscirub.errors import AutoscirubError
@@ -108,6 +109,13 @@ def make_server(places: Places, toolsets: Sequence[str] = ()) -> Server[Any]:
     )
 
 
+class _Schema(GenerateJsonSchema):
+    """Pydantic's generator, without titles: they repeat the names, and every session pays for the list."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - pydantic's signature
+        return False
+
+
 @functools.cache
 def _listed(specs: tuple[ToolSpec, ...]) -> list[types.Tool]:
     return [
@@ -115,8 +123,8 @@ def _listed(specs: tuple[ToolSpec, ...]) -> list[types.Tool]:
             name=spec.name,
             title=spec.title,
             description=spec.description,
-            input_schema=spec.takes.model_json_schema(),
-            output_schema=spec.answers.model_json_schema(mode="serialization"),
+            input_schema=spec.takes.model_json_schema(schema_generator=_Schema),
+            output_schema=spec.answers.model_json_schema(mode="serialization", schema_generator=_Schema),
             # Codex refuses a tool that lacks one of them. Nothing that is here already is destroyed by any.
             annotations=types.ToolAnnotations(
                 title=spec.title,

@@ -70,7 +70,9 @@ def _and_next(place: Place, **more: Any) -> dict[str, Any]:
     """With the one next call, looked up: after a tool that changed where the project stands."""
     from autoscirub.workflow.next_call import next_call
 
-    return _base(place, next_of(next_call(place.project, state_dir=place.state_dir)[1]), **more)
+    return _base(
+        place, next_of(next_call(place.project, state_dir=place.state_dir, within=place.job)[1]), **more
+    )
 
 
 def next_(place: Place, _arguments: given.NextArguments) -> NextAnswer:
@@ -100,14 +102,13 @@ def _standing(place: Place, found: Status) -> dict[str, Any]:
 
 def status(place: Place, _arguments: given.StatusArguments) -> StatusAnswer:
     """The same, with the files; nothing is written."""
-    from autoscirub.store.jobs import jobs
+    from autoscirub.store.jobs import running
     from autoscirub.workflow import status as look
     from autoscirub.workflow.next_call import call_of
 
     found = look(place.project, state_dir=place.state_dir)
-    waiting = next((job for job in jobs(place.state_dir) if job.answer is None and job.is_alive()), None)
     return StatusAnswer(
-        **_base(place, next_of(call_of(found, waiting))),
+        **_base(place, next_of(call_of(found, next(iter(running(place.state_dir)), None)))),
         **_standing(place, found),
         project_source=found.project_source,
         state_source=found.state_source,

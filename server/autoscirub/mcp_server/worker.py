@@ -72,14 +72,13 @@ def _work(job: Job, project: Path) -> JobAnswer:
             said[0] = time.monotonic()
             job.say(done, total)
 
-    place = Place(project, folder_of_state(job))
+    place = Place(project, _state_dir(job), job.id)
     found = spec.run(place, read_arguments(spec, request.arguments), progress)
     answer = fitted(found.model_copy(update={"job": job.id}))
     return JobAnswer(state="done", answer=answer.model_dump(mode="json"), at=now())
 
 
-def folder_of_state(job: Job) -> Path:
-    """The state directory that a job's folder lies in."""
+def _state_dir(job: Job) -> Path:
     return job.folder.parents[1]
 
 

@@ -17,7 +17,6 @@ __all__ = ["LiteratureGrounding", "LiteratureSources", "RubricSkeleton", "Skelet
 
 _Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
 _Text = Annotated[str, Field(min_length=1, pattern=r"\S")]
-_Loose = list[dict[str, Any]]
 _RULES = ("no number is NaN or infinite, in unknown fields either",)
 
 
@@ -62,7 +61,7 @@ class LiteratureSources(_Draft):
 
     file_name: ClassVar[str] = "literature_sources.json"
 
-    sources: _Loose
+    sources: list[Any]
 
 
 class LiteratureGrounding(_Draft):

@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Any
 from autoscirub.checks import RUBRIC_NAME
 from autoscirub.data import template
 from autoscirub.store import open_project
-from autoscirub.store.jobs import jobs
+from autoscirub.store.jobs import running
 from autoscirub.workflow.standing import status
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from autoscirub.models import CriterionResult
     from autoscirub.models.views import LoopView, Status
-    from autoscirub.store.jobs import Job
 
 __all__ = ["NextCall", "call_of", "next_call"]
 
@@ -35,9 +33,14 @@ class NextCall:
 
 
 def next_call(
-    project: str | Path | None = None, *, state_dir: str | Path | None = None
+    project: str | Path | None = None,
+    *,
+    state_dir: str | Path | None = None,
+    within: str | None = None,
 ) -> tuple[Status, NextCall]:
     """Look at a project, lay down its state directory where there is none, and say what comes next.
+
+    `within`: the job that asks, which is not to be waited for.
 
     Raises ConfigError and StateError where the project cannot be opened or its state directory not be made.
     """
@@ -46,13 +49,14 @@ def next_call(
         with opened.state.writing() as state:
             state.write_bytes(".gitignore", template("gitignore").encode("utf-8"))
     found = status(project, state_dir=state_dir)
-    return found, call_of(found, _waiting(jobs(opened.state.root)))
+    others = (job for job in running(opened.state.root) if job != within)
+    return found, call_of(found, next(others, None))
 
 
-def call_of(found: Status, job: Job | None = None) -> NextCall:
-    """The one call for a project that stands like that. `job`: one that is under way."""
+def call_of(found: Status, job: str | None = None) -> NextCall:
+    """The one call for a project that stands like that. `job`: the id of one that is under way."""
     if job is not None:
-        return NextCall("job", f"{job.id} is under way", {"id": job.id, "action": "wait"})
+        return NextCall("job", f"{job} is under way", {"id": job, "action": "wait"})
     if found.loop is not None:
         return _in_rounds(found, found.loop)
     rubric, predictions = _state_of(found, rubric=True), _state_of(found, rubric=False)
@@ -71,10 +75,6 @@ def call_of(found: Status, job: Job | None = None) -> NextCall:
         f"{RUBRIC_NAME} (shape: autoscirub://schemas/executable_rubric); then freeze, before there are results",
         {"file": RUBRIC_NAME},
     )
-
-
-def _waiting(found: Sequence[Job]) -> Job | None:
-    return next((job for job in found if job.answer is None and job.is_alive()), None)
 
 
 def _state_of(found: Status, *, rubric: bool) -> str | None:
