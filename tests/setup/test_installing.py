@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import shlex
 import subprocess
 import sys
@@ -307,3 +309,23 @@ def test_where_nobody_can_be_asked_nothing_is_changed(agents, own_python, tmp_pa
     assert (done.returncode, tree(tmp_path)) == (3, before)
     assert "run      claude plugin install autoscirub@autoscirub --scope user" in done.stdout
     assert "to have it done, add --yes" in done.stderr
+
+
+@pytest.mark.parametrize(("answer", "status"), [("n", 3), ("", 3), ("y", 0)])
+def test_at_a_terminal_it_is_done_only_after_a_yes(agents, own_python, tmp_path, answer, status) -> None:
+    parent, child = pty.openpty()
+    os.write(parent, f"{answer}\n".encode())
+    done = subprocess.run(
+        [str(own_python), "-m", "autoscirub", "install", "claude"],
+        stdin=child,
+        stdout=child,
+        stderr=child,
+        cwd=tmp_path,
+        timeout=60,
+    )
+    shown = os.read(parent, 100_000).decode("utf-8")
+    os.close(parent)
+    os.close(child)
+    assert done.returncode == status
+    assert "Do this? [y/N]" in shown
+    assert [one["id"] for one in agents.knows("claude")["plugins"]] == ([ID] if status == 0 else [])
