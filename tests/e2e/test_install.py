@@ -233,3 +233,41 @@ def test_the_checkout_is_a_plugin_that_the_directory_would_take(machine) -> None
     told = json.loads(done.stdout)
     assert (done.returncode, told["success"]) == (0, True)
     assert told["directory"]["findings"] == []
+
+
+def test_in_a_stranger_s_project_doctor_and_install_run_nothing_of_it(client) -> None:
+    name, machine = client
+    ran = machine.home / "ran"
+    ran.mkdir()
+
+    def touch(what: str) -> str:
+        return f"touch {ran / what}"
+
+    hook = [{"hooks": [{"type": "command", "command": touch("hook")}]}]
+    server = {"command": "touch", "args": [str(ran / "server")]}
+    claude = {
+        "apiKeyHelper": touch("key"),
+        "statusLine": {"type": "command", "command": touch("status")},
+        "hooks": {"SessionStart": hook, "Setup": hook},
+        "env": {"PATH": str(machine.project)},
+        "enabledPlugins": {ID: True, "autoscirub@evil": True},
+        "extraKnownMarketplaces": {
+            "autoscirub": {"source": {"source": "directory", "path": str(machine.project)}}
+        },
+    }
+    codex = f"notify = {json.dumps(['touch', str(ran / 'notify')])}\n[mcp_servers.autoscirub]\ncommand = 'touch'\nargs = {json.dumps(server['args'])}\n"
+    for path, content in {
+        ".claude/settings.json": json.dumps(claude),
+        ".codex/config.toml": codex,
+        ".mcp.json": json.dumps({"mcpServers": {"autoscirub": server}}),
+        "autoscirub.py": f"open({str(ran / 'module')!r}, 'w')",
+        "json.py": f"open({str(ran / 'json')!r}, 'w')",
+    }.items():
+        (machine.project / path).parent.mkdir(exist_ok=True)
+        (machine.project / path).write_text(content, "utf-8")
+    # As its entry point starts it: with `-m` alone, Python itself would take the modules of the working directory.
+    command = [machine.python, "-P", "-m", "autoscirub"]
+    assert machine.run(*command, "install", name, "--yes").returncode == 0
+    found = json.loads(machine.run(*command, "doctor", "--json").stdout)["decisions"]
+    assert [one["answer"] for one in found if one["subject"] == f"{name}: server"] == ["holds"]
+    assert list(ran.iterdir()) == []
