@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import signal
 import subprocess
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from autoscirub.errors import ClientError
+from autoscirub.programs import on_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,8 +108,7 @@ def find_client(name: ClientName) -> str | None:
 
     An entry of PATH that is relative would find what a project has laid there, and does not count.
     """
-    entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    return shutil.which(name, path=os.pathsep.join(entry for entry in entries if os.path.isabs(entry)))  # noqa: PTH117
+    return on_path(name)
 
 
 def open_client(name: ClientName) -> Client:

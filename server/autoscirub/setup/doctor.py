@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 from autoscirub.data import data_dir
 from autoscirub.errors import AutoscirubError
 from autoscirub.models import Answer, Decision, Evidence, now
+from autoscirub.programs import on_path
 from autoscirub.sandbox import available
 from autoscirub.store import (
     DATA_DIR_VARIABLE,
@@ -97,7 +97,7 @@ def _package() -> Decision:
 def _git() -> Decision:
     question = "Is git there, which keeps the history?"
     how = "install git (Debian: apt install git; macOS: xcode-select --install)"
-    program = shutil.which("git")
+    program = on_path("git")
     if program is None:
         return finding("git", question, False, "not on PATH", how)
     try:
@@ -202,7 +202,7 @@ def _judge(opened: Project) -> Decision:
     if config.backend != "command" or config.command is None:
         return finding("judge", question, True, config.backend, note=config.model or "")
     program = config.command[0]
-    if shutil.which(program, path=os.environ.get("PATH")) is None and not (opened.root / program).exists():
+    if on_path(program) is None and not (opened.root / program).exists():
         how = f"judge.command: {program} is neither on PATH nor in the project; install it"
         return finding("judge", question, False, "its program is missing", how)
     if not trusted:
