@@ -100,6 +100,16 @@ def test_an_agent_that_follows_next_is_led_to_satisfied(
     assert summary["changes"][0]["artifacts_changed"] == ["out/table.csv"]
 
 
+def test_what_does_not_hold_beside_satisfied_criteria_is_to_be_said_too(frozen: Path) -> None:
+    (frozen / "out").mkdir()
+    (frozen / "out" / "table.csv").write_text("x,y\n1,2\n", encoding="utf-8")
+    (frozen / "report.md").write_text("The slope is 0.93 per year.\n", encoding="utf-8")
+    with agent(frozen) as some:
+        done = some.call("check")
+    assert (done["ended"], done["answer"], done["next"]["tool"]) == ("satisfied", "does_not_hold", None)
+    assert "does not hold beside it: numbers of report.md" in done["next"]["why"]
+
+
 def test_what_cannot_be_done_is_said_and_ends_the_loop_unsatisfied(frozen: Path) -> None:
     with agent(frozen) as some:
         planned = some.follow(some.call("check"))

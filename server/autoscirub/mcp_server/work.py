@@ -161,6 +161,7 @@ def check(place: Place, arguments: given.CheckArguments, progress: Callable[[int
     """Everything that is set up, once; with a frozen rubric, a verification of a round."""
     from autoscirub.workflow import answer_of
     from autoscirub.workflow import check as run
+    from autoscirub.workflow.next_call import call_after
 
     checked = run(
         place.project,
@@ -172,7 +173,7 @@ def check(place: Place, arguments: given.CheckArguments, progress: Callable[[int
     )
     report = checked.report
     return CheckAnswer(
-        **_and_next(place, notices=checked.notices),
+        **_base(place, next_of(call_after(checked)), notices=checked.notices),
         answer=answer_of(checked).value,
         outcome=checked.verification.outcome.value if checked.verification else None,
         headline=cut(checked.verification.headline) if checked.verification else None,

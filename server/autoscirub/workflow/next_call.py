@@ -7,18 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 from autoscirub.checks import RUBRIC_NAME
 from autoscirub.data import template
+from autoscirub.models import Answer
+from autoscirub.models.views import LoopView
 from autoscirub.store import open_project
 from autoscirub.store.jobs import running
+from autoscirub.workflow.rounds import unjudged
 from autoscirub.workflow.standing import status
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from autoscirub.models import CriterionResult
-    from autoscirub.models.views import LoopView, Status
+    from autoscirub.models import CriterionResult, Decision, VerificationReport
+    from autoscirub.models.views import Status
+    from autoscirub.workflow.round_verification import Checked
 
-__all__ = ["NextCall", "call_of", "next_call"]
+__all__ = ["NextCall", "call_after", "call_of", "next_call"]
 
+_OUTCOMES = ("verified", "refuted", "failed")
 _SHOWN_TARGETS = 12
 _SHOWN_TEXT = 400
 
@@ -58,7 +64,7 @@ def call_of(found: Status, job: str | None = None) -> NextCall:
     if job is not None:
         return NextCall("job", f"{job} is under way", {"id": job, "action": "wait"})
     if found.loop is not None:
-        return _in_rounds(found, found.loop)
+        return _in_rounds(found.decisions, found.faults, found.loop)
     rubric, predictions = _state_of(found, rubric=True), _state_of(found, rubric=False)
     if "not as frozen" in (rubric, predictions) or (found.faults and rubric != "not frozen"):
         why = found.faults[0] if found.faults else found.next.why
@@ -68,13 +74,67 @@ def call_of(found: Status, job: str | None = None) -> NextCall:
     if rubric == "not frozen":
         return _freeze(found)
     if predictions == "frozen":
-        return NextCall("check", "the predictions are frozen: do the work, then have it checked")
+        return _predicted(found.decisions)
     return NextCall(
         "write_state",
         f"there is no rubric yet: write what the work must contain, criterion by criterion, as the content of "
         f"{RUBRIC_NAME} (shape: autoscirub://schemas/executable_rubric); then freeze, before there are results",
         {"file": RUBRIC_NAME},
     )
+
+
+def call_after(checked: Checked) -> NextCall:
+    """The one call after a check, from what it found: nothing is looked at a second time."""
+    report = checked.report
+    if report is None:
+        if checked.verification is None:
+            return NextCall(
+                "next", "it says what can be frozen, so that there is something to hold the work against"
+            )
+        return _predicted(checked.decisions)
+    untold = unjudged(report)
+    loop = LoopView(
+        round=report.round,
+        status="open",
+        stale=False,
+        ended=checked.ended.state if checked.ended else None,
+        unmet=[each for each in report.criteria if not each.satisfied and each.criterion_id not in untold],
+        untold=untold,
+    )
+    call = _in_rounds(checked.decisions, [], loop)
+    beside = [f"{each.subject}: {each.word}" for each in checked.decisions if _is_beside(each, report)]
+    if call.tool is None and beside:
+        return NextCall(
+            None, f"{call.why} Nor may you leave out what does not hold beside it: {'; '.join(beside[:8])}."
+        )
+    return call
+
+
+def _is_beside(decision: Decision, report: VerificationReport) -> bool:
+    """Whether it is a thing that does not hold, or could not be told, and that neither the criteria nor the predictions
+    stand for."""
+    criteria = {result.criterion_id for result in report.criteria}
+    own = decision.subject in criteria or decision.word in _OUTCOMES
+    return decision.answer is not Answer.HOLDS and not own
+
+
+def _predicted(decisions: Sequence[Decision]) -> NextCall:
+    """With frozen predictions and no rubric: there is an outcome to report, or work to do."""
+    outcome = _outcome(decisions)
+    if outcome == "verified":
+        return NextCall(None, "the predictions came out verified: report that, with its whole headline")
+    if outcome == "refuted":
+        return NextCall(
+            None, "the predictions came out refuted, which is a finding: report it, with its whole headline"
+        )
+    if outcome == "failed":
+        return NextCall("check", "something could not be told: put that right in the work, then check again")
+    return NextCall("check", "the predictions are frozen: do the work, then have it checked")
+
+
+def _outcome(decisions: Sequence[Decision]) -> str | None:
+    words = (decision.word for decision in decisions)
+    return next((word for word in words if word in _OUTCOMES), None)
 
 
 def _state_of(found: Status, *, rubric: bool) -> str | None:
@@ -90,13 +150,13 @@ def _freeze(found: Status) -> NextCall:
     return NextCall("freeze", "what decides is written: fix it, before there are results")
 
 
-def _in_rounds(found: Status, loop: LoopView) -> NextCall:
-    if found.faults:
-        return NextCall("next", f"put this right first, then ask again: {_cut(found.faults[0])}")
+def _in_rounds(decisions: Sequence[Decision], faults: Sequence[str], loop: LoopView) -> NextCall:
+    if faults:
+        return NextCall("next", f"put this right first, then ask again: {_cut(faults[0])}")
     if loop.stale:
         return NextCall("check", "what is judged has changed since it was checked")
     if loop.ended is not None:
-        return NextCall(None, _on_ending(found, loop))
+        return NextCall(None, _on_ending(_outcome(decisions), loop))
     if loop.status == "planned":
         return NextCall(
             "check",
@@ -128,12 +188,8 @@ def _target(result: CriterionResult) -> dict[str, Any]:
     }
 
 
-def _on_ending(found: Status, loop: LoopView) -> str:
-    refuted = next(
-        (decision.word for decision in found.decisions if decision.word in {"verified", "refuted", "failed"}),
-        None,
-    )
-    beside = f" The predictions came out {refuted}: say that too." if refuted else ""
+def _on_ending(outcome: str | None, loop: LoopView) -> str:
+    beside = f" The predictions came out {outcome}: say that too." if outcome else ""
     if loop.ended == "satisfied":
         return f"every criterion is satisfied: report that, with what it rests on (autoscirub audit).{beside}"
     if loop.ended == "satisfied_in_reduced_scope":
