@@ -106,7 +106,7 @@ def test_what_does_not_hold_beside_satisfied_criteria_is_to_be_said_too(frozen: 
     (frozen / "report.md").write_text("The slope is 0.93 per year.\n", encoding="utf-8")
     with agent(frozen) as some:
         done = some.call("check")
-    assert (done["ended"], done["answer"], done["next"]["tool"]) == ("satisfied", "does_not_hold", None)
+    assert (done["ended"], done["answer"], done["next"]["tool"]) == ("satisfied", "could_not_be_told", None)
     assert "does not hold beside it: numbers of report.md" in done["next"]["why"]
 
 
