@@ -107,7 +107,7 @@ def test_what_does_not_hold_beside_satisfied_criteria_is_to_be_said_too(frozen: 
     with agent(frozen) as some:
         done = some.call("check")
     assert (done["ended"], done["answer"], done["next"]["tool"]) == ("satisfied", "could_not_be_told", None)
-    assert "does not hold beside it: numbers of report.md" in done["next"]["why"]
+    assert "does not hold beside it: report.md: could not be told" in done["next"]["why"]
 
 
 def test_what_cannot_be_done_is_said_and_ends_the_loop_unsatisfied(frozen: Path) -> None:
