@@ -1,13 +1,15 @@
 """A proxy for tools that cannot send a token: adds `Authorization: Bearer …`, and leaves Host and Origin as they came.
 
 `python bearer_proxy.py PORT TOKEN` listens on loopback, prints its own port, and passes each connection's one request on
-to PORT. It asks for connections that close, so that no second request slips by without the token.
+to PORT. Where Host or Origin name the proxy itself, they are made to name what is behind it, which may know no other name;
+a stranger's stays. It asks for connections that close, so that no second request slips by without the token.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import sys
 
 
@@ -25,8 +27,11 @@ async def serve(port: int, token: str) -> None:
         try:
             head = await reader.readuntil(b"\r\n\r\n")
             first, *fields = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
+            ours = writer.get_extra_info("sockname")[1]
             kept = [
-                field for field in fields if not field.lower().startswith((b"connection:", b"authorization:"))
+                re.sub(rb"(127\.0\.0\.1|localhost):%d$" % ours, rb"\g<1>:%d" % port, field)
+                for field in fields
+                if not field.lower().startswith((b"connection:", b"authorization:"))
             ]
             added = [b"Authorization: Bearer " + token.encode(), b"Connection: close"]
             answers, upstream = await asyncio.open_connection("127.0.0.1", port)

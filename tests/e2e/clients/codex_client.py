@@ -52,7 +52,7 @@ class Codex:
     def command(self, *arguments: str | Path, **env: str) -> Ended:
         """A command that needs no model, such as `plugin add`."""
         self._configure()
-        return self.box.run([program("codex"), *arguments], self.environment(**env))
+        return self.box.run([program("node"), program("codex"), *arguments], self.environment(**env))
 
     def ask(
         self,
@@ -103,7 +103,9 @@ class Codex:
         client = {"clientInfo": {"name": "test", "version": "1"}, "capabilities": {"experimentalApi": True}}
         requests = enumerate([("initialize", client), (method, params)])
         lines = [json.dumps({"id": at, "method": name, "params": given}) for at, (name, given) in requests]
-        return self.box.converse([program("codex"), "app-server"], self.environment(), lines, _result)
+        return self.box.converse(
+            [program("node"), program("codex"), "app-server"], self.environment(), lines, _result
+        )
 
     def _configure(self) -> None:
         if not self.home.is_dir():

@@ -32,12 +32,14 @@ def inspect(box: Box, target: list[str | Path], method: str, *arguments: str, **
 def inspected(box: Box, target: list[str | Path], method: str, *arguments: str, **env: str) -> Ended:
     """The same, as it ended."""
     command: list[str | Path] = [program("node"), program("mcp-inspector"), "--cli", *target]
-    return box.run([*command, "--method", method, *arguments], box.environment(**env))
+    command += ["--method", method, *arguments]
+    return box.run(command, box.environment(**env))
 
 
 def conformance(box: Box, url: str, scenario: str) -> Ended:
     """One scenario of the conformance runner: exit status 0 where the server conforms."""
-    command = [program("node"), program("conformance"), "server", "--url", url, "--scenario", scenario]
+    command: list[str | Path] = [program("node"), program("conformance"), "server"]
+    command += ["--url", url, "--scenario", scenario]
     return box.run(command, box.environment())
 
 

@@ -100,13 +100,13 @@ class Box:
         return socket.socket(fileno=descriptor)
 
     def environment(self, **more: str) -> dict[str, str]:
-        """What a client gets: nothing of the environment that the tests run in but the place of programs."""
+        """What a client gets: nothing of the environment that the tests run in but where Python is."""
         nowhere = (
             {} if self.enforced else {"HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1,localhost"}
         )
         return {
             "HOME": str(self.home),
-            "PATH": os.pathsep.join([str(NODE.parent), "/usr/local/bin", "/usr/bin", "/bin"]),
+            "PATH": os.pathsep.join([str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"]),
             "LANG": "C.UTF-8",
             "TMPDIR": str(self.home.parent / "tmp"),
             **nowhere,
@@ -188,14 +188,14 @@ class Box:
                     pipe.close()
 
 
-def first_line(started: subprocess.Popen[str], timeout: float = 30) -> str:
+def first_line(started: subprocess.Popen[str], stream: str = "stdout", timeout: float = 30) -> str:
     """The first line that a program prints, such as the port that it listens on."""
-    assert started.stdout is not None
-    ready, _, _ = select.select([started.stdout], [], [], timeout)
-    line = started.stdout.readline() if ready else ""
+    pipe = getattr(started, stream)
+    ready, _, _ = select.select([pipe], [], [], timeout)
+    line: str = pipe.readline() if ready else ""
     if not line:
         _kill(started)
-        pytest.fail(f"{started.args!r} said nothing in {timeout} s\n{started.communicate()[1]}")
+        pytest.fail(f"{started.args!r} said nothing in {timeout} s\n{started.communicate()}")
     return line.strip()
 
 

@@ -67,8 +67,11 @@ class Result:
 
     @property
     def structured(self) -> Any:
-        """The JSON in the text; Codex puts a line on how long it took before it."""
-        return json.loads(self.text[self.text.index("{") :])
+        """The JSON in the text. Clients put lines before it: how long it took, a link to a resource."""
+        for at, letter in enumerate(self.text):
+            if letter == "{" and (at == 0 or self.text[at - 1] == "\n"):
+                return json.loads(self.text[at:])
+        raise ValueError(f"no structured result of {self.tool}: {self.text[:2000]}")
 
 
 @dataclass(frozen=True)
