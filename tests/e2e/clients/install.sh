@@ -16,5 +16,9 @@ rm -rf "${folder:?}/node" "$folder/node_modules" "$folder/installed" # nothing e
 "$folder/node/bin/python" -m pip install --quiet --disable-pip-version-check "$node"
 cp "$here/package.json" "$folder/package.json"
 cd "$folder"
+system=/etc/ssl/certs/ca-certificates.crt # this Node trusts what the machine trusts, as its own would
+if [ -z "${NODE_EXTRA_CA_CERTS:-}" ] && [ -f "$system" ]; then
+  export NODE_EXTRA_CA_CERTS=$system
+fi
 PATH="$folder/node/bin:$PATH" npm install --no-package-lock --no-audit --no-fund --no-update-notifier --loglevel=error
 echo "$wanted" >installed
