@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["Jobs"]
 
 _AT_ONCE = 16
-_BEGIN_SECONDS = 60.0
-"""A process that has not begun by then never will."""
 _TERM_SECONDS = 10.0
 _POLL_SECONDS = 0.05
 _OUR_PATH = str(Path(__file__).resolve().parents[2])
@@ -52,7 +51,7 @@ class Jobs:
         job = new_job(place.state_dir, tool, arguments)
         log = os.open(job.folder / "log", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
-            self._children[job.id] = subprocess.Popen(
+            child = subprocess.Popen(
                 [sys.executable, "-P", "-c", _WORKER, _OUR_PATH, str(job.folder), str(place.project)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -64,16 +63,17 @@ class Jobs:
             raise StateError(f"a job's process could not be started: {cause}") from cause
         finally:
             os.close(log)
+        self._children[job.id] = child
+        # It may outlive this server, and until then somebody must take note of its end.
+        threading.Thread(target=child.wait, name=job.id, daemon=True).start()
         return job
 
     def is_open(self, job: Job) -> bool:
         """Whether an answer is still to come: it has none, and a process holds it or is about to."""
-        if job.answer is not None:
-            return False
         child = self._children.get(job.id)
-        if child is not None and child.poll() is None:
-            return True
-        return job.is_alive() or (child is None and not job.begun and _age(job) < _BEGIN_SECONDS)
+        if child is None:
+            return job.is_open()
+        return job.answer is None and (child.poll() is None or job.is_alive())
 
     def ended(self, job: Job) -> JobAnswer | None:
         """Its answer; for a process that died without one, that; None while it goes on."""
@@ -147,13 +147,6 @@ class UnderWay(CheckError):  # noqa: N818 - no error to the caller: what it aske
     def __init__(self, job: Job) -> None:
         super().__init__(f"{job.id}: the same is under way since {job.request.at}")
         self.job = job
-
-
-def _age(job: Job) -> float:
-    try:
-        return time.time() - job.folder.stat().st_mtime
-    except OSError:
-        return float("inf")
 
 
 def _last_words(job: Job) -> str:

@@ -126,7 +126,7 @@ def _state(places: Places, uri: str, name: str) -> tuple[str, str]:
     state_dir = places.of(None, None).state_dir
     layout = load_layout()
     entry = layout.find(name) if not _leaves(name) else None
-    if entry is None or not _is_text(name):
+    if entry is None or not entry.commit or not _is_text(name):
         raise _missing(uri, "the state files that docs/state.md lists")
     return _text(state_dir, name, uri), _mime(name)
 

@@ -11,6 +11,7 @@ import os
 import re
 import secrets
 import shutil
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -26,11 +27,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["JOBS_DIR", "KEPT_JOBS", "Job", "find_job", "jobs", "new_job", "running"]
+__all__ = ["BEGIN_SECONDS", "JOBS_DIR", "KEPT_JOBS", "Job", "find_job", "jobs", "new_job", "running"]
 
 JOBS_DIR = "jobs"
 KEPT_JOBS = 50
 """Ended jobs that are kept, the newest; older ones are removed when a new one begins."""
+BEGIN_SECONDS = 60.0
+"""A process that has not begun by then never will."""
 PID_NAME = "pid"
 
 _ID = re.compile(r"[a-z_]{1,40}-[0-9a-f]{12}")
@@ -97,6 +100,18 @@ class Job:
             return (self.folder / ".lock.lease").exists()
         lock.release()
         return False
+
+    def is_open(self) -> bool:
+        """Whether an answer may still come: it has none, and a process holds its lock or is about to."""
+        if (self.folder / JobAnswer.file_name).exists():
+            return False
+        return self.is_alive() or (not self.begun and self._age() < BEGIN_SECONDS)
+
+    def _age(self) -> float:
+        try:
+            return time.time() - self.folder.stat().st_mtime
+        except OSError:
+            return float("inf")
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
@@ -183,12 +198,8 @@ def find_job(state_dir: Path, job_id: str) -> Job | None:
 
 
 def running(state_dir: Path) -> list[str]:
-    """The ids of the jobs that a process works on now."""
-    return [
-        job.id
-        for job in jobs(state_dir)
-        if not (job.folder / JobAnswer.file_name).exists() and job.is_alive()
-    ]
+    """The ids of the jobs that a process works on now, or will in a moment."""
+    return [job.id for job in jobs(state_dir) if job.is_open()]
 
 
 def _drop_old(state_dir: Path) -> None:
