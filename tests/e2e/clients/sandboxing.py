@@ -28,7 +28,7 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[3]
 # Read when this module loads: each test starts with no AUTOSCIRUB_ variable.
 CLIENTS = Path(os.environ.get("AUTOSCIRUB_CLIENTS") or REPOSITORY / ".clients")
-NODE = CLIENTS / "node"
+NODE = CLIENTS / "node" / "bin" / "node"
 
 HOLDER = """
 import fcntl, os, socket, struct, sys
