@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test quick lint bench docs schemas clean
+.PHONY: help demo test quick clients lint bench docs schemas clean
 
 help: ## what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -29,6 +29,9 @@ test: $(VENV)/.dev ## all tests
 quick: $(VENV)/.dev ## the tests that take no time
 	$(BIN)/python -m pytest -n auto -m "not slow"
 
+clients: ## the agents and MCP tools that end-to-end tests drive, about 1.2 GB; without them those skip
+	PYTHON=$(PYTHON) tests/e2e/clients/install.sh
+
 lint: $(VENV)/.dev ## format, lint, types, import contracts, generated files
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
@@ -45,4 +48,4 @@ docs: $(VENV)/.dev ## write the generated files anew: schemas and references
 	$(BIN)/python docs/generate.py
 
 clean: ## remove what the commands above made
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .clients .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
