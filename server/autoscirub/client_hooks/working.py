@@ -1,0 +1,44 @@
+"""Whether something is at work in a state directory: a job, or a command that holds the lock."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+__all__ = ["at_work"]
+
+_LOCK = ".lock"
+
+
+def at_work(state: str) -> bool:
+    """Whether a job runs there, or another process writes."""
+    if _held(f"{state}/{_LOCK}"):
+        return True
+    with contextlib.suppress(OSError), os.scandir(f"{state}/jobs") as found:
+        for index, entry in enumerate(found):
+            if index > 1000:
+                return False
+            folder = f"{state}/jobs/{entry.name}"
+            begun = os.path.lexists(f"{folder}/request.json") and not os.path.lexists(f"{folder}/answer.json")
+            if begun and _held(f"{folder}/lock"):
+                return True
+    return False
+
+
+def _held(path: str) -> bool:
+    """Whether a process holds the lock on a file. Where the file system cannot lock, nobody does."""
+    import fcntl
+
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return False
