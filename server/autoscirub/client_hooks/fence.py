@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from autoscirub.client_hooks.files import read_json
-from autoscirub.client_hooks.place import Place, find_place
-from autoscirub.client_hooks.shell_words import HIDDEN, show
-from autoscirub.errors import StateError
+from autoscirub.client_hooks.place import DEFAULT, find_place, nearest_root
+from autoscirub.client_hooks.shell_words import HIDDEN, hide, show
+from autoscirub.errors import AutoscirubError, StateError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -28,6 +28,8 @@ ELSEWHERE = "\ue091"
 """At the head of a path: a fresh folder that cannot be a project's, such as mktemp makes."""
 
 _TELLING = 4
+"""Characters of a name that are known, from which on the rest may be guessed."""
+_MOST_FILES = 2000
 
 How = Literal["write", "remove"]
 """`remove` also takes what lies below: a folder that holds what is guarded is guarded too."""
@@ -71,34 +73,25 @@ class Hit:
 
 @dataclass(frozen=True)
 class Fence:
-    """What is guarded in one project."""
+    """What is guarded in one project. It has two state directories where a configuration names another by now."""
 
-    place: Place
+    root: str
+    states: tuple[str, ...]
 
     @cached_property
     def guarded(self) -> list[tuple[str, str]]:
         """Path and kind, each by its name and by what it leads to."""
-        root, state = self.place.root, self.place.state
-        named = [(state, "state"), (f"{root}/{LOCK_NAME}", "lock")]
-        locks = self._locks()
-        rubric = locks.get("rubric")
-        if rubric:
-            named += [(f"{root}/{_name(rubric, 'source', 'rubric.toml')}", "rubric")]
-        if locks.get("predictions") or os.path.lexists(f"{root}/{LOCK_NAME}"):
-            predictions = _name(locks.get("predictions"), "path", "prereg.toml")
-            named.append((f"{root}/{predictions}", "predictions"))
+        named = [*((state, "state") for state in self.states), (f"{self.root}/{LOCK_NAME}", "lock")]
+        for locks in map(_locks, self.states):
+            rubric, predictions = locks.get("rubric"), locks.get("predictions")
+            if rubric is not None:
+                named.append((f"{self.root}/{_name(rubric, 'source', 'rubric.toml')}", "rubric"))
+            if predictions is not None or os.path.lexists(f"{self.root}/{LOCK_NAME}"):
+                named.append((f"{self.root}/{_name(predictions, 'path', 'prereg.toml')}", "predictions"))
         both = [
             (path, kind) for name, kind in named for path in (os.path.normpath(name), os.path.realpath(name))
         ]
         return list(dict.fromkeys(both))
-
-    def _locks(self) -> dict[str, Any]:
-        try:
-            manifest = read_json(f"{self.place.state}/run_manifest.json", MANIFEST_LIMIT)
-        except StateError:
-            return {"rubric": {}, "predictions": {}}
-        locks = (manifest or {}).get("locks")
-        return locks if isinstance(locks, dict) else {}
 
     def hit(self, path: str, how: How) -> Hit | None:
         """What `path` leads to that is guarded. `path` is absolute; it may hold globs and unknown parts."""
@@ -106,16 +99,16 @@ class Fence:
             parts = _parts(spelled)
             for guarded, kind in self.guarded:
                 if _reaches(parts, _parts(guarded), how, folder=kind == "state"):
-                    return Hit(_shown(guarded, self.place.root), kind)
+                    return Hit(_shown(guarded, self.root), kind)
         return None
 
     @cached_property
     def state_files(self) -> list[str]:
         """Files below the state directory, up to a number of them, from the project's root; for name filters."""
         found: list[str] = []
-        for base, _, names in os.walk(self.place.state):
+        for base, _, names in (step for state in self.states for step in os.walk(state)):
             found += [f"{base}/{name}" for name in names]
-            if len(found) > 2000:
+            if len(found) > _MOST_FILES:
                 break
         return found
 
@@ -126,20 +119,33 @@ class Fences:
 
     environment: Mapping[str, str]
     kept: dict[str, Fence | None] = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
+    """Of configurations that could not be used."""
 
     def at(self, folder: str) -> Fence | None:
-        """The fence of the project that `folder` lies in."""
+        """The fence of the project that `folder` lies in.
+
+        An agent may write the configuration. So one that cannot be used, or that names another place, does not open
+        the default state directory.
+        """
         if folder not in self.kept:
-            place = find_place(folder, self.environment)
-            same = [each for each in self.kept.values() if each and each.place == place]
-            self.kept[folder] = same[0] if same else Fence(place) if place else None
+            try:
+                place = find_place(folder, self.environment)
+            except AutoscirubError as error:
+                place = None
+                self.faults.append(str(error))
+            root = place.root if place else nearest_root(os.path.realpath(folder))
+            states = [place.state] if place else []
+            if root and os.path.lexists(f"{root}/{DEFAULT}/run_manifest.json"):
+                states.append(f"{root}/{DEFAULT}")
+            self.kept[folder] = Fence(root, tuple(dict.fromkeys(states))) if root and states else None
         return self.kept[folder]
 
     def hit(self, path: str, cwd: str | None, how: How) -> Hit | None:
         """What `path`, as it is named from `cwd`, leads to that is guarded. `cwd` None: not known."""
         if path.startswith(ELSEWHERE) or "\0" in path:
             return None
-        whole = path if path.startswith(("/", UNKNOWN)) else f"{cwd or UNKNOWN}/{path}"
+        whole = path if path.startswith(("/", UNKNOWN)) else f"{hide(cwd) if cwd else UNKNOWN}/{path}"
         if whole.startswith(UNKNOWN):
             return self._by_name(whole)
         for fence in self._around(whole, cwd):
@@ -149,7 +155,7 @@ class Fences:
 
     def literal_hit(self, path: str, cwd: str) -> Hit | None:
         """The same for a path that no shell sees, about to be written."""
-        return self.hit("".join(HIDDEN.get(character, character) for character in path), cwd, "write")
+        return self.hit(hide(path), cwd, "write")
 
     def _around(self, path: str, cwd: str | None) -> Iterator[Fence]:
         known = _known_part(path)
@@ -175,6 +181,16 @@ def _existing(folder: str) -> str:
     return folder or "/"
 
 
+def _locks(state: str) -> dict[str, Any]:
+    """What is locked there. Of a manifest that cannot be read nothing is known, so that all of it is."""
+    try:
+        manifest = read_json(f"{state}/run_manifest.json", MANIFEST_LIMIT)
+    except StateError:
+        return {"rubric": {}, "predictions": {}}
+    locks = (manifest or {}).get("locks")
+    return locks if isinstance(locks, dict) else {}
+
+
 def _name(lock: Any, key: str, default: str) -> str:
     value = lock.get(key) if isinstance(lock, dict) else None
     return value if isinstance(value, str) and value else default
@@ -185,16 +201,16 @@ def _known_part(path: str) -> str:
     parts = path.split("/")
     for index, part in enumerate(parts):
         if _is_pattern(part):
-            return "/".join(parts[:index]) or "/"
+            return show("/".join(parts[:index])) or "/"
     return show(path)
 
 
 def _followed(path: str) -> str:
     """The path with the links of its known part followed. `rest` may go up: that is taken word by word."""
     known = _known_part(path)
-    if known == show(path):
-        return os.path.realpath(known)
-    return os.path.normpath(os.path.realpath(known) + path[len(known) :])
+    if len(known) == len(path):
+        return hide(os.path.realpath(known))
+    return os.path.normpath(hide(os.path.realpath(known)) + path[len(known) :])
 
 
 def _is_pattern(part: str) -> bool:

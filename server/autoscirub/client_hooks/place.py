@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Place", "find_place"]
+__all__ = ["DEFAULT", "Place", "find_place", "nearest_root"]
 
-_DEFAULT = ".autoscirub"
-_MARKS = (_DEFAULT, "autoscirub.toml", ".git")
-_CONFIGS = ("autoscirub.toml", "pyproject.toml", f"{_DEFAULT}/config.yaml")
+DEFAULT = ".autoscirub"
+_MARKS = (DEFAULT, "autoscirub.toml", ".git")
+_CONFIGS = ("autoscirub.toml", "pyproject.toml", f"{DEFAULT}/config.yaml")
 _CONFIG_LIMIT = 1024 * 1024
 _VARIABLES = ("AUTOSCIRUB_PROJECT", "AUTOSCIRUB_STATE_DIR")
 
@@ -42,16 +42,17 @@ def find_place(
     Raises ConfigError and StateError, as `store.resolve` does, where a configuration must be read and cannot be.
     """
     named = project or state_dir or any(environment.get(name) for name in _VARIABLES)
-    root = None if named else _root(os.path.realpath(start))
+    root = None if named else nearest_root(os.path.realpath(start))
     if not named and root is None:
         return None
     if named or _says_where(root or ""):
         return _resolved(start, environment, project, state_dir)
-    state = f"{root}/{_DEFAULT}"
+    state = f"{root}/{DEFAULT}"
     return Place(root or "", state) if os.path.isdir(state) and _inside(state, root or "") else None
 
 
-def _root(folder: str) -> str | None:
+def nearest_root(folder: str) -> str | None:
+    """The nearest folder upwards that is marked as a project; None where there is none."""
     while True:
         if any(os.path.lexists(f"{folder}/{mark}") for mark in _MARKS):
             return folder

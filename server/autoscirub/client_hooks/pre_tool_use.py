@@ -9,6 +9,7 @@ from typing import Any
 from autoscirub.client_hooks.fence import Fences, Hit
 from autoscirub.client_hooks.given import folder_of, session_of, text_of
 from autoscirub.client_hooks.place import find_place
+from autoscirub.errors import StateError
 
 __all__ = ["FILE_TOOLS", "SHELL_TOOLS", "answer_tool"]
 
@@ -34,8 +35,11 @@ def answer_tool(
     if _OWN_TOOLS.fullmatch(tool):
         _note(given, cwd, text_of(arguments, "project"), text_of(arguments, "state_dir"))
         return None
-    hit = _hit(given, tool, arguments, cwd, Fences(environment))
+    fences = Fences(environment)
+    hit = _hit(given, tool, arguments, cwd, fences)
     if hit is None:
+        if fences.faults and fences.at(cwd) is None:
+            raise StateError(fences.faults[0])
         return None
     return {
         "hookSpecificOutput": {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from autoscirub.client_hooks.fence import UNKNOWN, Hit, How
 from autoscirub.client_hooks.shell_expand import Surroundings, expand
 from autoscirub.client_hooks.shell_rules import operands, option, touched
-from autoscirub.client_hooks.shell_words import HIDDEN, Command, Sign, parse, show
+from autoscirub.client_hooks.shell_words import HIDDEN, Command, Sign, hide, parse, show
 
 if TYPE_CHECKING:
     from autoscirub.client_hooks.fence import Fences
@@ -113,7 +113,7 @@ class Shell:
     def arguments(self, words: list[str], cwd: str | None) -> Hit | None:
         """The same for a command that is given word by word, and no shell sees."""
         here = Surroundings(cwd)
-        return self._run([_quoted(word) for word in words], Command(), here, 0)
+        return self._run([hide(word) for word in words], Command(), here, 0)
 
     def _command(self, command: Command, here: Surroundings, depth: int) -> Hit | None:
         for operator, word in command.redirects:
@@ -172,7 +172,7 @@ class Shell:
 
     def _first(self, found: object, cwd: str | None) -> Hit | None:
         for path, how in found:  # type: ignore[attr-defined]
-            if hit := self.fences.hit(_quoted(path), cwd, how):
+            if hit := self.fences.hit(hide(path), cwd, how):
                 return hit
         return None
 
@@ -180,6 +180,7 @@ class Shell:
         self, name: str, rest: list[str], command: Command, here: Surroundings, depth: int
     ) -> Hit | None:
         scripts: list[str] = []
+        given = _given(command, here)
         if name == "eval":
             scripts = [" ".join(map(show, rest))]
         else:
@@ -188,12 +189,8 @@ class Shell:
                 scripts = [show(word) for word in rest[flags[0] + 1 :][:1]]
             elif not operands(rest, "oO") and command.stdin is not None:
                 scripts = [command.stdin]
-            elif (
-                not operands(rest, "oO")
-                and command.piped
-                and command.piped.words[:1] in (["echo"], ["printf"])
-            ):
-                scripts = [" ".join(map(show, command.piped.words[1:]))]
+            elif not operands(rest, "oO") and given[:1] in (["echo"], ["printf"]):
+                scripts = [" ".join(map(show, given[1:]))]
         inner = here.copy() if name != "eval" else here
         return next((hit for script in scripts if (hit := self.look(script, inner, depth + 1))), None)
 
@@ -223,7 +220,7 @@ class Shell:
                     if re.match(r"rm|unlink|rename|delete|remove", match[0] if match else "")
                     else "write"
                 )
-                if hit := self.fences.hit(_quoted(text), here.cwd, how):
+                if hit := self.fences.hit(hide(text), here.cwd, how):
                     return hit
         return None
 
@@ -235,8 +232,7 @@ class Shell:
             )
         placeholder = (option(rest[:position], "-I") or [""])[0]
         inner = rest[position:]
-        source = command.piped
-        given = [text for word in source.words for text in expand(word, here)] if source else []
+        given = _given(command, here)
         if not inner or not given or show(given[0]) not in _READING_HEADS:
             return None
         if show(given[0]) == "find":
@@ -256,7 +252,7 @@ class Shell:
         commands = run_by(rest)
         for path in self._found(rest, here) if commands else ():
             for words in commands:
-                filled = [word.replace("{}", _quoted(path)).replace(_BOTH, _quoted(path)) for word in words]
+                filled = [word.replace("{}", hide(path)).replace(_BOTH, hide(path)) for word in words]
                 if hit := self._run(filled, Command(), here.copy(), depth + 1):
                     return hit
         return None
@@ -286,11 +282,6 @@ class Shell:
 _BOTH = f"{HIDDEN['{']}{HIDDEN['}']}"
 
 
-def _quoted(text: str) -> str:
-    """Text of no shell's: what it holds of globs stands for itself."""
-    return "".join(HIDDEN[character] if character in "*?[]" else character for character in text)
-
-
 def _without_keywords(words: list[str], here: Surroundings) -> list[str]:
     while words and words[0] in _KEYWORDS:
         words = words[1:]
@@ -298,6 +289,12 @@ def _without_keywords(words: list[str], here: Surroundings) -> list[str]:
         here.variables[words[1]] = [text for word in words[3:] for text in expand(word, here)]
         return []
     return [] if words[:1] in (["case"], ["for"], ["function"]) else words
+
+
+def _given(command: Command, here: Surroundings) -> list[str]:
+    """The words of the command whose output it reads."""
+    words = _without_keywords(command.piped.words, here) if command.piped else []
+    return [text for word in words for text in expand(word, here)]
 
 
 def _unwrapped(words: list[str]) -> list[str]:

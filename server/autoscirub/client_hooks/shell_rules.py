@@ -197,7 +197,7 @@ def _tar(arguments: list[str], _cwd: str | None) -> Iterator[Touched]:
 
 
 def _second(arguments: list[str], _cwd: str | None) -> Iterator[Touched]:
-    for path in operands(arguments)[1:2]:
+    for path in operands(arguments, "abClnfswN")[1:2]:
         yield Touched(path, "write")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-__all__ = ["HIDDEN", "VARIABLE", "Command", "Sign", "parse", "show"]
+__all__ = ["HIDDEN", "VARIABLE", "Command", "Sign", "hide", "parse", "show"]
 
 HIDDEN = {character: chr(0xE000 + index) for index, character in enumerate("*?[]{}~,\\$`")}
 """A character with a meaning, quoted -> what stands for it in a word."""
@@ -86,11 +86,11 @@ class _Reader:
         character = text[at]
         if character == "\\":
             if text[at + 1 : at + 2] != "\n":
-                self._add(_hide(text[at + 1 : at + 2]))
+                self._add(hide(text[at + 1 : at + 2]))
             self.at += 2
         elif character == "'":
             end = _index(text, "'", at + 1)
-            self._add(_hide(text[at + 1 : end]))
+            self._add(hide(text[at + 1 : end]))
             self.at = end + 1
         elif character == '"':
             self.at = self._double_quoted(at + 1)
@@ -119,14 +119,14 @@ class _Reader:
         self._begin()
         while at < len(text) and text[at] != '"':
             if text[at] == "\\" and text[at + 1 : at + 2] in ('"', "$", "`", "\\", "\n"):
-                self._add("" if text[at + 1] == "\n" else _hide(text[at + 1]))
+                self._add("" if text[at + 1] == "\n" else hide(text[at + 1]))
                 at += 2
             elif text[at] in "$`":
                 self.at = at
                 self._dollar(quoted=True)
                 at = self.at
             else:
-                self._add(_hide(text[at]))
+                self._add(hide(text[at]))
                 at += 1
         return at + 1
 
@@ -154,7 +154,7 @@ class _Reader:
             end = _index(text, "'", at + 2)
             while text[end - 1] == "\\" and end < len(text):
                 end = _index(text, "'", end + 1)
-            self._add(_hide(_ANSI.sub(_ansi, text[at + 2 : end])))
+            self._add(hide(_ANSI.sub(_ansi, text[at + 2 : end])))
             self.at = end + 1
         elif after == '"' and not quoted:
             self.at += 1
@@ -162,7 +162,7 @@ class _Reader:
             self._add(f"{VARIABLE[0]}{match[0]}{VARIABLE[1]}")
             self.at = match.end()
         else:
-            self._add(_hide("$"))
+            self._add(hide("$"))
             self.at += 1
 
     def _substitute(self, command: str) -> None:
@@ -259,7 +259,8 @@ def _closing(text: str, at: int) -> int:
     return len(text)
 
 
-def _hide(text: str) -> str:
+def hide(text: str) -> str:
+    """Text that stands for itself, as a word has it."""
     return "".join(HIDDEN.get(character, character) for character in text)
 
 
