@@ -15,6 +15,8 @@ __all__ = ["Surroundings", "expand"]
 _MARKED = re.compile(f"{VARIABLE[0]}([^{VARIABLE[0]}{VARIABLE[1]}]*){VARIABLE[1]}")
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _MOST = 64
+_LONGEST = 4096
+"""Characters of a word that is still put together: no path is longer, and variables can double at every step."""
 _TEMPORARY = re.compile(r"mktemp\b|python\d? -c .*mkdtemp")
 
 
@@ -62,6 +64,8 @@ def _values(word: str, here: Surroundings) -> itertools.chain[str] | list[str]:
     match = _MARKED.search(word)
     if match is None:
         return [word]
+    if len(word) > _LONGEST:
+        return [UNKNOWN]
     head, tail = word[: match.start()], word[match.end() :]
     return itertools.chain.from_iterable(
         _values(f"{head}{value}{tail}", here) for value in _value(match[1], here)
@@ -83,6 +87,7 @@ def _value(name: str, here: Surroundings) -> list[str]:
 
 
 def _home(word: str, here: Surroundings) -> str:
-    if word == "~" or word.startswith("~/"):
-        return f"{_value('HOME', here)[0]}{word[1:]}"
+    for sign, name in (("~+", "PWD"), ("~", "HOME")):
+        if word == sign or word.startswith(f"{sign}/"):
+            return f"{_value(name, here)[0]}{word[len(sign) :]}"
     return word
