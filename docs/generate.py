@@ -2,7 +2,8 @@
 
     python docs/generate.py [--check]
 
-`docs/cli.md` from the command line itself, `docs/state.md` from `state/layout.toml`.
+`docs/cli.md` from the command line itself, `docs/tools.md` from the MCP server's table of tools, `docs/state.md` from
+`state/layout.toml`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ WIDTH = "100"
 
 def main() -> int:
     """Write the files, or with --check compare them. Returns 1 when something differs."""
-    made = {"cli.md": cli_reference(), "state.md": state_reference()}
+    made = {"cli.md": cli_reference(), "tools.md": tool_reference(), "state.md": state_reference()}
     drifted = [name for name, text in made.items() if _read(HERE / name) != text]
     if "--check" in sys.argv[1:]:
         for name in drifted:
@@ -66,6 +67,60 @@ def _help(*command: str) -> str:
     )
     lines = [line.rstrip() for line in done.stdout.splitlines()]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
+
+
+def tool_reference() -> str:
+    """Every MCP tool: what it takes, what it answers, and what it tells a client of itself."""
+    from autoscirub.mcp_server.resources import TEMPLATES
+    from autoscirub.mcp_server.server import INSTRUCTIONS
+    from autoscirub.mcp_server.tools import TOOLS
+    from autoscirub.models.toolsets import BUILT, TOOLSETS
+
+    parts = ["# MCP tools\n\nMade from the server's own table by `make docs`; do not edit.\n"]
+    parts.append(
+        "`autoscirub serve` gives the toolset *core*; `--toolsets` adds others. Every answer names the project and the "
+        "state directory, and carries `next`: the one call to make next. `?` marks what may be left out.\n"
+    )
+    parts.append(f"What a client shows its model first:\n\n> {INSTRUCTIONS}\n")
+    for toolset, names in TOOLSETS.items():
+        built = [name for name in names if name in BUILT]
+        later = [f"`{name}`" for name in names if name not in BUILT]
+        if built:
+            parts.append(f"## Toolset {toolset}\n")
+            parts += [_tool(TOOLS[name]) for name in built]
+            if later:
+                parts.append(f"*Later: {', '.join(later)}.*\n")
+    parts.append("## Resources\n\n| address | what it is |\n|---|---|")
+    parts += [f"| `{template.uri_template}` | {template.description} |" for template in TEMPLATES]
+    return "\n".join(parts) + "\n"
+
+
+def _tool(spec: Any) -> str:
+    from autoscirub.mcp_server.answers import SlowAnswer, ToolAnswer
+    from autoscirub.mcp_server.arguments import Arguments, SlowArguments
+
+    marks = [
+        "reads only" if spec.reads_only else "writes",
+        "same call twice, same end" if spec.idempotent else "each call counts",
+        *(["may answer with a job"] if spec.slow else []),
+    ]
+    common = SlowArguments if issubclass(spec.takes, SlowArguments) else Arguments
+    shared = SlowAnswer if issubclass(spec.answers, SlowAnswer) else ToolAnswer
+    lines = [
+        f"### {spec.name}\n",
+        f"{spec.description}\n",
+        f"*{', '.join(marks)}.*\n",
+        "| takes | |",
+        "|---|---|",
+    ]
+    for name, field in spec.takes.model_fields.items():
+        if name not in common.model_fields:
+            mark = "" if field.is_required() else "?"
+            lines.append(f"| `{name}{mark}` | {field.description or ''} |")
+    lines.append(f"| {', '.join(f'`{name}?`' for name in common.model_fields)} | as for every such tool |")
+    own = [name for name in spec.answers.model_fields if name not in shared.model_fields]
+    lines.append(f"\nAnswers: {', '.join(f'`{name}`' for name in [*shared.model_fields, *own])}.\n")
+    return "\n".join(lines)
 
 
 def state_reference() -> str:

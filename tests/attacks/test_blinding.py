@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from autoscirub.errors import BlindingError
-from autoscirub.judging import WorkspaceLimits, build_workspace
+from autoscirub.judging import Digests, WorkspaceLimits, build_workspace, measure_workspace
 from autoscirub.judging.workspace_removing import remove_workspace
 from autoscirub.models import Criterion
 from autoscirub.store import open_project
@@ -67,6 +67,8 @@ class Look:
                 if path.is_file():
                     self.files[path.relative_to(workspace.root).as_posix()] = path.read_bytes()
             assert set(self.files) == {file.path for file in workspace.manifest.files}
+            if not more.keys() - {"limits", "criterion"}:
+                assert measure_workspace(open_project(root), profile, **more) == workspace.manifest
             for file in workspace.manifest.files:
                 assert (file.size, file.sha256) == (
                     len(self.files[file.path]),
@@ -464,12 +466,24 @@ def test_a_limit_is_named(project, limits, message) -> None:
     with pytest.raises(BlindingError) as error:
         Look(project, limits=limits)
     assert message in str(error.value)
+    with pytest.raises(BlindingError) as measured:
+        measure_workspace(open_project(project), limits=limits)
+    assert message in str(measured.value)
 
 
 def test_a_sparse_file_over_the_limit_is_refused_before_anything_is_copied(project) -> None:
     os.truncate(write(project / "results" / "sparse.bin", ""), 12 * 1024**3)
     with pytest.raises(BlindingError, match=r"results/sparse.bin: a file of 12,884,901,888 bytes"):
         Look(project)
+
+
+def test_nothing_over_the_limit_is_read_to_measure_a_workspace(project, monkeypatch) -> None:
+    os.truncate(write(project / "results" / "sparse.bin", ""), 12 * 1024**3)
+    read: list[str] = []
+    monkeypatch.setattr(Digests, "of", lambda _, seen: read.append(seen.path) or "0" * 64)
+    with pytest.raises(BlindingError, match=r"results/sparse.bin: a file of 12,884,901,888 bytes"):
+        measure_workspace(open_project(project))
+    assert read == []
 
 
 @pytest.mark.slow

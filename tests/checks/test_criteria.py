@@ -292,7 +292,9 @@ SAID: list[tuple[list[dict[str, Any]], dict[str, Any], dict[str, list[str]]]] = 
         {},
         {
             "gap": ["report.md: no numbers; report.md: no number found that has one source"],
-            "actions": ["make each of these numbers in report.md one of the results"],
+            "actions": [
+                "mend what keeps the numbers of report.md from being told: report.md: no number found"
+            ],
             "references": ["report.md"],
         },
     ),

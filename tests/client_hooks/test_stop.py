@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from tests.client_hooks.conftest import lay_down
 
 from autoscirub.client_hooks.stop import RULES, Situation, why_back
+from autoscirub.store.jobs import new_job
 from autoscirub.workflow import check, plan_round, run_rounds
 
 
@@ -219,10 +220,8 @@ def test_a_loop_that_ended_otherwise_is_a_person_s_to_go_on_with(checked, hook) 
 
 def test_while_a_job_runs_nobody_is_sent_back(checked, hook) -> None:
     later(checked / "report.md", "x")
-    job = checked / ".autoscirub" / "jobs" / "check-1"
-    job.mkdir(parents=True)
-    (job / "request.json").write_text("{}")
-    with filelock.FileLock(job / "lock"):
+    job = new_job(checked / ".autoscirub", "check", {})
+    with job.held():
         assert hook("stop", ending(checked)) is None
     assert hook("stop", ending(checked)) is not None
 
@@ -235,14 +234,9 @@ def test_while_a_command_writes_nobody_is_sent_back(checked, hook) -> None:
 
 def test_an_ended_job_or_one_that_died_holds_nobody_up(checked, hook) -> None:
     later(checked / "report.md", "x")
-    for name in ("request.json", "answer.json", "lock"):
-        path = checked / ".autoscirub" / "jobs" / "check-1" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("{}")
-    dead = checked / ".autoscirub" / "jobs" / "check-2"
-    dead.mkdir()
-    (dead / "request.json").write_text("{}")
-    (dead / "lock").touch()
+    for _ in range(2):  # each was begun, and its process is gone
+        with new_job(checked / ".autoscirub", "check", {}).held():
+            pass
     assert hook("stop", ending(checked)) is not None
 
 

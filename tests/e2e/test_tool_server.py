@@ -6,6 +6,7 @@ import base64
 import io
 import json
 import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from mcp import Client, StdioServerParameters
 from PIL import Image
 
 import autoscirub
-from autoscirub.judging import WorkspaceTools, tool_server_command
+from autoscirub.judging import WorkspaceTools
 
 SERVER = Path(autoscirub.__file__).resolve().parents[1]
 BARE = {"PYTHONPATH": str(SERVER)}
@@ -42,10 +43,15 @@ def elsewhere(tmp_path: Path) -> Path:
     return folder
 
 
+def server_of(root: Path) -> list[str]:
+    """What the page on judges says to start."""
+    return [sys.executable, "-P", "-m", "autoscirub.judging.tool_server", str(root)]
+
+
 def parameters(root: Path, cwd: Path) -> StdioServerParameters:
     # The SDK's client adds variables of its own, so `env -i` takes them off again.
     bare = [f"{name}={value}" for name, value in BARE.items()]
-    return StdioServerParameters(command="env", args=["-i", *bare, *tool_server_command(root)], cwd=cwd)
+    return StdioServerParameters(command="env", args=["-i", *bare, *server_of(root)], cwd=cwd)
 
 
 def ask(root: Path, cwd: Path, *calls: tuple[str, dict[str, Any]], at_once: bool = False) -> list[Any]:
@@ -189,7 +195,7 @@ def test_standard_output_holds_the_protocol_and_nothing_else_whatever_a_library_
     loud.mkdir()
     (loud / "sitecustomize.py").write_text(NOISE)
     lines, errors, status = converse(
-        tool_server_command(root),
+        server_of(root),
         elsewhere,
         {"PYTHONPATH": f"{loud}:{SERVER}"},
         HELLO,
@@ -209,13 +215,13 @@ def test_standard_output_holds_the_protocol_and_nothing_else_whatever_a_library_
 
 
 def test_the_server_ends_when_its_client_closes_the_pipe(root, elsewhere) -> None:
-    lines, errors, status = converse(tool_server_command(root), elsewhere, BARE)
+    lines, errors, status = converse(server_of(root), elsewhere, BARE)
     assert (lines, errors, status) == ([], "", 0)
 
 
 def test_a_line_that_is_no_message_does_not_end_the_server(root, elsewhere) -> None:
     done = subprocess.run(
-        tool_server_command(root),
+        server_of(root),
         cwd=elsewhere,
         env=BARE,
         input=b"\xff\xfe not a message\n{}\n" + json.dumps(HELLO).encode() + b"\n",
@@ -230,7 +236,7 @@ def test_a_line_that_is_no_message_does_not_end_the_server(root, elsewhere) -> N
 def test_what_lies_in_the_folder_that_it_is_started_in_is_not_imported(root, elsewhere) -> None:
     for name in ("json", "mcp", "anyio", "base64", "autoscirub"):
         (elsewhere / f"{name}.py").write_text("open('ran', 'w')\n")
-    lines, _, status = converse(tool_server_command(root), elsewhere, BARE, HELLO)
+    lines, _, status = converse(server_of(root), elsewhere, BARE, HELLO)
     assert json.loads(lines[0])["result"]["serverInfo"]["name"] == "autoscirub-judge"
     assert status == 0
     assert not (elsewhere / "ran").exists()
@@ -241,7 +247,7 @@ def test_what_lies_in_the_folder_that_it_is_started_in_is_not_imported(root, els
 )
 def test_a_root_that_is_no_folder_is_refused_in_words_with_exit_status_3(root, arguments) -> None:
     done = subprocess.run(
-        [*tool_server_command(root)[:-1], *arguments],
+        [*server_of(root)[:-1], *arguments],
         cwd=root,
         env=BARE,
         stdin=subprocess.DEVNULL,

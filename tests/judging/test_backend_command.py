@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
 import sys
 import threading
 import tomllib
@@ -141,6 +142,30 @@ def test_a_bare_name_is_not_found_in_the_current_folder(
     monkeypatch.setenv("PATH", f".:{os.environ['PATH']}")
     with pytest.raises(JudgeError, match="no such program on PATH"):
         anyio.run(ask_within, command(tmp_path, "judge-here"), question())
+
+
+def test_a_judge_that_cannot_be_ended_has_said_nothing_that_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, question: Callable[..., JudgeRequest]
+) -> None:
+    kept: list[subprocess.Popen[bytes]] = []
+
+    def powerless(process: subprocess.Popen[bytes], *_: object, **__: object) -> list[int]:
+        kept.append(process)
+        return []
+
+    async def wait(_process: object, scope: anyio.CancelScope) -> None:
+        scope.cancel()
+
+    monkeypatch.setattr("autoscirub.sandbox.answering.end_all", powerless)
+    monkeypatch.setattr("autoscirub.sandbox.answering.descendants", lambda _: [])
+    monkeypatch.setattr("autoscirub.sandbox.answering._wait", wait)
+    try:
+        with pytest.raises(JudgeError, match="1 of its processes could not be ended"):
+            anyio.run(ask_within, command(tmp_path, "/bin/sleep", "60"), question())
+    finally:
+        for process in kept:
+            process.terminate()
+            process.wait()
 
 
 def test_a_workspace_that_is_gone_is_said(tmp_path: Path, question: Callable[..., JudgeRequest]) -> None:

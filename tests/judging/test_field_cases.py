@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from autoscirub.errors import JudgeError
-from autoscirub.judging.addressing import addressing
+from autoscirub.judging.addressing import search_addressing
 from autoscirub.judging.looking import problems_of
 from autoscirub.judging.prompting import criterion_prompt
 from autoscirub.judging.replies import Reading, read_reply
@@ -111,10 +111,8 @@ def test_criteria_are_matched_by_id_alone(field_case) -> None:
     assert flags(reading(case, "round-1.json")) == {"C1": True, "C2": False, "C3": True, "C4": False}
     second = reading(case, "round-2-reply.json")
     assert set(second.faults) == {"C3", "C4"}
-    assert [unused.why for unused in second.unused] == ['"C5" was not asked']
     many = reading(case, "round-2-too-many.json")
     assert set(many.faults) == {"C1"}
-    assert [unused.why for unused in many.unused] == ['"c4" was not asked']
     for found in (second, many):
         assert set(found.verdicts) | set(found.faults) == {"C1", "C2", "C3", "C4"}
 
@@ -125,7 +123,7 @@ SEARCHED = ["INSTRUCTIONS.md", "report.md", "rubric.json", "src/run.py"]
 
 
 def test_all_three_files_that_address_a_grader_are_found(field_case) -> None:
-    found = addressing(field_case("25"), SEARCHED)
+    found = search_addressing(field_case("25"), SEARCHED).found
     assert {place.path for place in found} == {"INSTRUCTIONS.md", "report.md", "src/run.py"}
 
 

@@ -18,14 +18,12 @@ from tests.judging.judges import Saying, question
 
 from autoscirub.errors import ConfigError, JudgeError
 from autoscirub.judging import (
-    PanelAnswer,
     Purse,
     ReadReply,
     ask_panel,
     open_backend,
     panel_answer,
     panel_error,
-    run_panels,
 )
 from autoscirub.models import (
     CriterionVerdict,
@@ -288,11 +286,11 @@ def test_a_panel_that_could_never_agree_is_refused(repeats: int, agree: int) -> 
 # Many questions
 
 
-def test_many_questions_are_answered_in_their_order_each_with_its_own_failure() -> None:
-    seen: list[tuple[str, int, int]] = []
+def test_many_questions_through_one_gate_are_answered_each_with_its_own_failure() -> None:
+    found: dict[str, list[Member]] = {}
 
-    async def asked() -> list[PanelAnswer]:
-        last = anyio.Event()
+    async def asked() -> None:
+        last, gate = anyio.Event(), anyio.CapacityLimiter(30)
 
         async def answer(request: JudgeRequest) -> JudgeReply:
             if request.subject == "c9":
@@ -302,53 +300,38 @@ def test_many_questions_are_answered_in_their_order_each_with_its_own_failure() 
                 raise JudgeError("crashed")
             return says(request.subject != "c5")
 
-        requests = [question(f"c{n}") for n in range(10)]
-        with anyio.fail_after(60):
-            return await run_panels(
-                Saying(answer),
-                requests,
-                repeats=3,
-                agree=2,
-                at_once=30,
-                read=lambda _, reply: read(reply),
-                progress=lambda found, done, of: seen.append((found.request.subject, done, of)),
+        async def ask(subject: str) -> None:
+            found[subject] = await ask_panel(
+                Saying(answer), question(subject), repeats=3, agree=2, read=read, gate=gate
             )
 
-    answers = anyio.run(asked)
-    assert [found.request.subject for found in answers] == [f"c{n}" for n in range(10)]
-    assert [found.answer for found in answers] == [n != 5 if n != 4 else None for n in range(10)]
-    assert [found.error for found in answers] == [None if n != 4 else "crashed" for n in range(10)]
-    assert all(len(found.members) == 3 for found in answers)
-    assert [done for _, done, _ in seen] == list(range(1, 11))
-    assert {subject for subject, _, _ in seen} == {f"c{n}" for n in range(10)}
+        with anyio.fail_after(60):
+            async with anyio.create_task_group() as group:
+                for n in range(10):
+                    group.start_soon(ask, f"c{n}")
+
+    anyio.run(asked)
+    answers = [found[f"c{n}"] for n in range(10)]
+    assert [panel_answer(members, 2) for members in answers] == [
+        n != 5 if n != 4 else None for n in range(10)
+    ]
+    assert [panel_error(members) for members in answers] == [None if n != 4 else "crashed" for n in range(10)]
+    assert all(len(members) == 3 for members in answers)
 
 
-def test_the_reader_is_told_which_question_a_reply_is_for() -> None:
-    def reading(request: JudgeRequest, reply: JudgeReply) -> ReadReply:
-        return ReadReply(CriterionVerdict(criterion_id=request.subject, satisfied=request.subject == "b"))
-
-    async def asked() -> list[PanelAnswer]:
-        return await run_panels(
-            Saying(lambda _: says(None)),
-            [question("a"), question("b")],
-            repeats=1,
-            agree=1,
-            at_once=1,
-            read=reading,
-        )
-
-    assert [found.answer for found in anyio.run(asked)] == [False, True]
+def test_the_flag_of_a_verdict_is_what_it_says_of_the_criterion_or_of_the_hypothesis() -> None:
+    for flag in (True, False, None):
+        assert CriterionVerdict(criterion_id="c1", satisfied=flag).flag is flag
+        assert HypothesisVerdict(reasoning="r", supports_hypothesis=flag).flag is flag
+    assert "flag" not in CriterionVerdict(criterion_id="c1", satisfied=True).model_dump()
 
 
-def test_no_questions_need_no_judge() -> None:
-    async def asked() -> list[PanelAnswer]:
-        return await run_panels(
-            Saying(lambda _: says(None)),
-            [],
-            repeats=1,
-            agree=1,
-            at_once=1,
-            read=lambda _, reply: read(reply),
-        )
+def test_a_reply_that_takes_long_to_read_holds_up_no_other_member() -> None:
+    both = threading.Barrier(2, timeout=60)
 
-    assert anyio.run(asked) == []
+    def reading(reply: JudgeReply) -> ReadReply:
+        both.wait()  # neither is read before the other one is being read
+        return read(reply)
+
+    members = panel(Saying(lambda _: says(True)), repeats=2, agree=2, reading=reading)
+    assert [member.answer for member in members] == [True, True]

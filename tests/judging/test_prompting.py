@@ -285,3 +285,13 @@ def test_many_files_are_listed_up_to_a_bound_and_the_rest_is_counted() -> None:
 def test_a_code_that_is_none_is_refused(nonce) -> None:
     with pytest.raises(ValueError, match="is not 16 to 128 ASCII letters and digits"):
         criterion_prompt(CRITERION, manifest("report.md"), None, nonce)
+
+
+@pytest.mark.parametrize("named", ["data/raw", "./data/raw", "data/raw/", " data/raw "])
+def test_a_path_that_a_criterion_names_in_any_spelling_is_told_to_be_withheld(named) -> None:
+    criterion = Criterion(criterion_id="C1", requirement="Use the data.", data_sources=[named])
+    files = manifest("report.md", withheld=(("data/raw", "it is excluded"), ("data", "another")))
+    assert (
+        f"- {shown_path('data/raw')}: it is excluded" in criterion_prompt(criterion, files, None, NONCE).text
+    )
+    assert "another" not in criterion_prompt(criterion, files, None, NONCE).text

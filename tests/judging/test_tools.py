@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 
 from autoscirub.errors import BlindingError, ToolRefused
-from autoscirub.judging import ToolAnswer, ToolBounds, ToolCall, WorkspaceTools, tool_server_command
+from autoscirub.judging import ToolAnswer, ToolBounds, ToolCall, WorkspaceTools
 
 BLOB = bytes(range(256)) * 40
 NOTEBOOK = {
@@ -501,8 +501,3 @@ def test_nothing_is_written(root, tools, tree) -> None:
     tools.glob("**")
     tools.grep(".")
     assert tree(root) == before
-
-
-def test_the_command_of_the_server_is_one_that_ignores_the_folder_it_is_started_in(root) -> None:
-    command = tool_server_command(root)
-    assert command[1:] == ["-P", "-m", "autoscirub.judging.tool_server", str(root)]

@@ -181,6 +181,37 @@ def test_without_bubblewrap_the_best_is_a_plain_process_and_it_is_said(
         run_isolated(["/bin/sh", "-c", "exit 0"], cwd=folder, isolation="bubblewrap")
 
 
+def test_without_a_proc_to_look_at_nothing_is_said_to_be_watched(folder: Path, monkeypatch) -> None:
+    monkeypatch.setattr("autoscirub.sandbox.watch._PROC", folder / "no-proc")
+    ran = run_isolated([sys.executable, "-c", ""], cwd=folder, isolation="process")
+    assert not {"number of processes (watched)", "memory"} & set(ran.enforced)
+    assert [word.partition(",")[0] for word in ran.not_enforced if "no /proc" in word] == [
+        "memory of all its processes together (no /proc to look at them)",
+        "number of processes",
+    ]
+
+
+def test_a_run_that_cannot_be_ended_is_said_to_be_and_has_no_good_status(folder: Path, monkeypatch) -> None:
+    kept: list[subprocess.Popen[bytes]] = []
+
+    def powerless(process: subprocess.Popen[bytes], *_: object, **__: object) -> list[int]:
+        kept.append(process)
+        return [process.pid]
+
+    monkeypatch.setattr("autoscirub.sandbox.isolation.end_all", powerless)
+    monkeypatch.setattr("autoscirub.sandbox.isolation._PATIENCE", 0.1)
+    try:
+        ran = run_isolated(["sleep", "60"], cwd=folder, isolation="process", limits=Limits(seconds=0.2))
+    finally:
+        for process in kept:
+            process.terminate()
+            process.communicate()
+    assert ran.status == 128 + signal.SIGKILL
+    assert ran.timed_out
+    assert ran.ended == "ran longer than 0.2 s, and could not be ended"
+    assert "1 of its processes could not be ended" in ran.not_enforced
+
+
 def test_a_bubblewrap_that_refuses_is_not_used_and_its_words_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -259,7 +290,8 @@ def test_an_ordinary_user_gets_the_same_in_a_user_namespace(tmp_path: Path) -> N
     copied = Path("/tmp") / f"sandbox-as-user-{os.getpid()}"
     try:
         shutil.copytree(SERVER / "autoscirub" / "sandbox", copied / "autoscirub" / "sandbox")
-        shutil.copy(SERVER / "autoscirub" / "errors.py", copied / "autoscirub")
+        for name in ("errors.py", "programs.py"):
+            shutil.copy(SERVER / "autoscirub" / name, copied / "autoscirub")
         words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", python, "-c", _AS_USER]
         done = subprocess.run(
             words,

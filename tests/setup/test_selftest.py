@@ -259,6 +259,17 @@ def test_a_process_that_a_program_left_is_found(monkeypatch) -> None:
 
 
 @pytest.mark.slow
+def test_what_a_sandbox_leaves_running_is_not_told_where_processes_cannot_be_looked_at(monkeypatch) -> None:
+    from autoscirub.setup import selftest_sandbox
+
+    monkeypatch.setattr(selftest_sandbox, "processes_of", lambda _: None)
+    found = group("sandbox")
+    for name in ("number of processes", "time", "what it leaves running"):
+        assert found[name].answer is Answer.COULD_NOT_BE_TOLD
+        assert "no /proc" in found[name].open[0] or "cannot be enforced here" in found[name].open[0]
+
+
+@pytest.mark.slow
 def test_a_sandbox_that_claims_more_than_it_holds_is_found(monkeypatch) -> None:
     from autoscirub.checks.rerun import running
 
@@ -335,7 +346,7 @@ def test_writes_that_are_not_atomic_and_a_lock_that_holds_nothing_are_found(monk
 def test_without_git_what_needs_it_could_not_be_told(monkeypatch) -> None:
     from autoscirub.setup import selftest_state
 
-    monkeypatch.setattr(selftest_state.shutil, "which", lambda _: None)
+    monkeypatch.setattr(selftest_state, "on_path", lambda _: None)
     found = group("state")
     assert found["a forged history"].answer is Answer.COULD_NOT_BE_TOLD
     assert "install git: apt-get install git" in found["a forged history"].open

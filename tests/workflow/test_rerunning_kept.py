@@ -194,6 +194,8 @@ def test_an_environment_too_large_to_be_told_is_run_again_each_time(
 
 WARNED = {
     "run.rtol = 0.5": "rtol = 0.5",
+    "run.atol = 0.5": "atol = 0.5",
+    "run.atol = 1e+09": "atol = 1e9",
     "run.ignore '*'": 'ignore = ["*"]',
     "run.ignore '**'": 'ignore = ["**"]',
     "run.ignore '*.*'": 'ignore = ["*.*"]',
@@ -212,7 +214,7 @@ def test_a_freeze_warns_of_settings_that_ask_for_little(slope_project: Path, sai
 
 def test_a_freeze_does_not_warn_of_settings_that_ask_for_something(slope_project: Path) -> None:
     (slope_project / "autoscirub.toml").write_text(
-        '[run]\ncommand = ["python", "run.py"]\nrtol = 0.1\nignore = ["seconds", "time.*", "n"]\n'
+        '[run]\ncommand = ["python", "run.py"]\nrtol = 0.1\natol = 0.1\nignore = ["seconds", "time.*", "n"]\n'
         '[numbers]\nexempt = ["Table 2"]\n'
     )
     assert not any(warning.startswith(("run.", "numbers.")) for warning in freeze(slope_project).warnings)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "basis", "basis_digest", "compiled", "references", "rules_and_criterion"]
 
-RULES = "3"
+RULES = "4"
 """The version of the rules by which criteria are decided. Raise it with any change of `criteria*.py`, of the
 expressions or the artifact checks that could change a status, a gap or an action: kept answers are then decided
 anew."""

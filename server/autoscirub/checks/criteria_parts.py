@@ -14,9 +14,18 @@ from autoscirub.checks.expressions import Expression, check_expr
 from autoscirub.checks.expressions.references import MISSING, look_up
 from autoscirub.checks.expressions.tree import path_of, spelling
 from autoscirub.checks.expressions.values import shorten, show
-from autoscirub.checks.rerun import RERUN_WORDS
+from autoscirub.checks.numbers import names_number
+from autoscirub.checks.rerun import RERUN_WORDS, fell_out
 from autoscirub.errors import PathRefused, ResultsError
-from autoscirub.models import PLAIN_PROCESS, Answer, Decision, Evidence, strict_json, weakly_isolated
+from autoscirub.models import (
+    PLAIN_PROCESS,
+    Answer,
+    Decision,
+    Evidence,
+    counted_values,
+    strict_json,
+    weakly_isolated,
+)
 
 if TYPE_CHECKING:
     from autoscirub.checks.criteria_inputs import ArtifactKey, Inputs
@@ -109,11 +118,16 @@ def _numbers(check: RubricNumbers, answer: Decision, at: str) -> Part:
     named = [*wrong, *answer.open][:_NAMED_NUMBERS]
     more = len(wrong) + len(answer.open) - len(named)
     gap = "; ".join([*([counted] if counted else []), *named, *([f"and {more:,} more"] if more > 0 else [])])
-    action = (
-        f"make each of these numbers in {report} one of the results, by computing it or by mending the text; "
-        "name its source after it (<!-- =results.key -->) where several would do"
-    )
-    return Part(decision, gap=gap, actions=[action], paths=[report])
+    actions = []
+    if wrong or any(names_number(report, line) for line in answer.open):
+        actions.append(
+            f"make each of these numbers in {report} one of the results, by computing it or by mending the text; "
+            "name its source after it (<!-- =results.key -->) where several would do"
+        )
+    # What is open besides the numbers, such as a source that cannot be read, stands before them.
+    if answer.open and not names_number(report, answer.open[0]):
+        actions.append(f"mend what keeps the numbers of {report} from being told: {answer.open[0]}")
+    return Part(decision, gap=gap, actions=actions, paths=[report])
 
 
 def _rerun(check: RubricRerun, answer: Decision | None, at: str) -> Part:
@@ -121,22 +135,25 @@ def _rerun(check: RubricRerun, answer: Decision | None, at: str) -> Part:
         why = "not rerun: nothing says how; name the command in [run] of autoscirub.toml"
         return _untold(check, why, "say in [run] of autoscirub.toml how the results come out of the code", at)
     decision = answer.model_copy(update={"subject": check.id, "at": at})
-    notes = [
-        f"{entry.path}: {entry.key}: {entry.note}" for entry in answer.evidence if entry.path and entry.note
-    ]
-    counted = next((entry.note for entry in answer.evidence if entry.key == "values" and entry.note), "")
+    counted = counted_values(answer)
     if answer.answer is Answer.HOLDS:
         # The plain word, wherever it ran: nothing is said here that the basis does not cover.
         weak = f"; {PLAIN_PROCESS}" if weakly_isolated(answer) else ""
-        return Part(decision, found=[f"rerun: {RERUN_WORDS[answer.answer]}; {counted}{weak}"])
+        told = "; ".join(filter(None, [RERUN_WORDS[answer.answer], counted]))
+        return Part(decision, found=[f"rerun: {told}{weak}"])
     if answer.answer is Answer.COULD_NOT_BE_TOLD:
         why = answer.open[0] if answer.open else answer.word
         return Part(
             decision, gap=f"rerun: {why}", actions=["make it run: autoscirub trust, then autoscirub rerun"]
         )
-    moved = [note for note in notes if not note.endswith(": equal")][:_NAMED_NUMBERS]
+    # What agrees and what is new stands in the evidence beside it, and is no part of what is missing.
+    moved = [
+        ": ".join(part for part in (entry.path, entry.key, entry.note) if part)
+        for entry in answer.evidence
+        if fell_out(entry)
+    ][:_NAMED_NUMBERS]
     action = "make the code give the results that are there, or run it again and keep what it gives"
-    return Part(decision, gap="; ".join([f"rerun: {counted}", *moved]), actions=[action])
+    return Part(decision, gap="; ".join([f"rerun: {counted or answer.word}", *moved]), actions=[action])
 
 
 def _expression(check: RubricExpr, results: Results | ResultsError, at: str) -> Part:

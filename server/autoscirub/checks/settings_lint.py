@@ -24,6 +24,11 @@ def lint_settings(config: ProjectConfig) -> list[str]:
             f"run.rtol = {config.run.rtol:g}: a rerun takes two numbers that differ by {config.run.rtol:.0%} for the "
             "same"
         )
+    if config.run is not None and config.run.atol > _WIDE:
+        found.append(
+            f"run.atol = {config.run.atol:g}: a rerun takes two numbers that differ by {config.run.atol:g} for the "
+            "same, however small they are"
+        )
     for pattern in config.run.ignore if config.run is not None else ():
         if _nearly_everything(pattern):
             found.append(

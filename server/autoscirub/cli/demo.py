@@ -14,6 +14,7 @@ from autoscirub.cli.showing import shown_check
 from autoscirub.data import data_dir
 from autoscirub.errors import ConfigError
 from autoscirub.models import Outcome
+from autoscirub.programs import on_path
 from autoscirub.report import render_decision
 from autoscirub.report.audit import render_audit
 from autoscirub.setup import look_at_trust, record_trust
@@ -144,7 +145,7 @@ def _indented(text: str) -> str:
 
 def _own_command() -> str:
     """What to type to run this program again, from any folder."""
-    if shutil.which("autoscirub"):
+    if on_path("autoscirub"):
         return "autoscirub"
     # A path from where one stands would lead nowhere after the `cd` that the demo prints before it.
     program = Path(sys.argv[0]).absolute()

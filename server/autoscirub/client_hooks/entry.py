@@ -10,8 +10,6 @@ from typing import Any
 __all__ = ["EVENTS", "main"]
 
 EVENTS = ("stop", "pre-tool-use")
-SWITCH = "AUTOSCIRUB_HOOKS"
-"""`off` in the client's environment: the hooks answer nothing."""
 _INPUT_LIMIT = 16 * 1024 * 1024
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 
 __all__ = ["at_work"]
@@ -14,15 +13,13 @@ def at_work(state: str) -> bool:
     """Whether a job runs there, or another process writes."""
     if _held(f"{state}/{_LOCK}"):
         return True
-    with contextlib.suppress(OSError), os.scandir(f"{state}/jobs") as found:
-        for index, entry in enumerate(found):
-            if index > 1000:
-                return False
-            folder = f"{state}/jobs/{entry.name}"
-            begun = os.path.lexists(f"{folder}/request.json") and not os.path.lexists(f"{folder}/answer.json")
-            if begun and _held(f"{folder}/lock"):
-                return True
-    return False
+    if not os.path.isdir(f"{state}/jobs"):
+        return False
+    from pathlib import Path
+
+    from autoscirub.store.jobs import running
+
+    return bool(running(Path(state)))
 
 
 def _held(path: str) -> bool:

@@ -1,6 +1,6 @@
 """Blinded workspaces, confined read-only tools, judge backends, and verdicts that are checked before they count."""
 
-from autoscirub.judging.addressing import Addressed, Searched, addressing, search_addressing
+from autoscirub.judging.addressing import Addressed, Searched, search_addressing
 from autoscirub.judging.backends import (
     Backend,
     JudgeProgram,
@@ -16,33 +16,31 @@ from autoscirub.judging.backends import (
 )
 from autoscirub.judging.looking import problems_of
 from autoscirub.judging.panel import (
-    PanelAnswer,
     ReadReply,
     ask_panel,
     panel_answer,
     panel_error,
-    run_panels,
     verdict_fault,
 )
 from autoscirub.judging.profiles import CRITERION, HYPOTHESIS, Profile, load_profile, profile_names
 from autoscirub.judging.prompting import PROMPT_VERSION, Prompt, criterion_prompt, hypothesis_prompt
-from autoscirub.judging.replies import Reading, Unused, read_reply, repair_request
-from autoscirub.judging.tools import ToolSpec, WorkspaceTools, tool_server_command
+from autoscirub.judging.replies import HYPOTHESIS_SUBJECT, Reading, read_reply, repair_request
+from autoscirub.judging.tools import ToolSpec, WorkspaceTools
 from autoscirub.judging.tools_bounds import ToolAnswer, ToolBounds, ToolCall, ToolImage
 from autoscirub.judging.workspace import Workspace, build_workspace, measure_workspace
-from autoscirub.judging.workspace_build import workspace_digest
 from autoscirub.judging.workspace_limits import WorkspaceLimits
 from autoscirub.judging.workspace_measure import Digests
+from autoscirub.judging.workspace_shown import workspace_digest
 
 __all__ = [
     "CRITERION",
     "HYPOTHESIS",
+    "HYPOTHESIS_SUBJECT",
     "PROMPT_VERSION",
     "Addressed",
     "Backend",
     "Digests",
     "JudgeProgram",
-    "PanelAnswer",
     "Profile",
     "Prompt",
     "Purse",
@@ -54,11 +52,9 @@ __all__ = [
     "ToolCall",
     "ToolImage",
     "ToolSpec",
-    "Unused",
     "Workspace",
     "WorkspaceLimits",
     "WorkspaceTools",
-    "addressing",
     "ask_panel",
     "ask_within",
     "build_workspace",
@@ -78,9 +74,7 @@ __all__ = [
     "record_reply",
     "repair_request",
     "repair_within",
-    "run_panels",
     "search_addressing",
-    "tool_server_command",
     "verdict_fault",
     "with_faults",
     "workspace_digest",

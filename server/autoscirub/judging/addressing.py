@@ -10,6 +10,7 @@ import os
 import re
 import unicodedata
 from bisect import bisect_right
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,18 +18,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from autoscirub.errors import BlindingError
 from autoscirub.judging.addressing_patterns import GAP, PATTERNS
 from autoscirub.judging.framing import plain
-from autoscirub.store import read_regular
+from autoscirub.store import read_regular, regular_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-__all__ = ["MAX_SEARCHED", "Addressed", "Searched", "addresses", "addressing", "search_addressing"]
+__all__ = ["MAX_SEARCHED", "Addressed", "Searched", "addresses", "search_addressing"]
 
 MAX_SEARCHED = 4_000_000
 """Bytes of a file that are searched; a larger one is told as not searched."""
 _MAX_FILES = 20_000
 _MAX_BYTES = 256_000_000
+_HEAD = 8192
 _PER_FILE = 20
 _IN_ALL = 500
 _EXCERPT = 160
@@ -53,11 +55,6 @@ class Searched:
     unsearched: list[tuple[str, str]] = field(default_factory=list)
 
 
-def addressing(root: Path, files: Iterable[str | Path]) -> list[Addressed]:
-    """Every place in `files` (paths from `root`) that addresses a judge, by path and line; each line once."""
-    return search_addressing(root, files).found
-
-
 def addresses(text: str) -> bool:
     """Whether a text addresses a judge."""
     folded = "\n".join(_folded(line) for line in text.split("\n"))
@@ -69,7 +66,10 @@ def addresses(text: str) -> bool:
 
 
 def search_addressing(root: Path, files: Iterable[str | Path]) -> Searched:
-    """`addressing`, and what could not be searched: links, special files, what is too large or too much."""
+    """Every place in `files` (paths from `root`) that addresses a judge, by path and line; each line once.
+
+    And what could not be searched: links, special files, what is too large or too much.
+    """
     searched, left = Searched(), _MAX_BYTES
     for count, name in enumerate(sorted({os.fspath(file) for file in files})):
         path = PurePosixPath(name).as_posix()
@@ -79,7 +79,8 @@ def search_addressing(root: Path, files: Iterable[str | Path]) -> Searched:
         try:
             data = read_regular(root / path, limit=MAX_SEARCHED, within=root, error=BlindingError)
         except BlindingError as error:
-            searched.unsearched.append((path, str(error)))
+            if not _is_binary(root / path, root):
+                searched.unsearched.append((path, str(error)))
             continue
         if data is None:
             continue
@@ -89,11 +90,20 @@ def search_addressing(root: Path, files: Iterable[str | Path]) -> Searched:
     return searched
 
 
+def _is_binary(path: Path, root: Path) -> bool:
+    """Whether a file that is not read whole is certainly none of text."""
+    try:
+        with closing(regular_chunks(path, size=_HEAD, within=root, error=BlindingError)) as chunks:
+            return _decoded(next(chunks, b"")) is None
+    except BlindingError:
+        return False
+
+
 def _decoded(data: bytes) -> str | None:
     """A text file's text; None for one that is none."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return data.decode("utf-16", "replace")
-    if b"\0" in data[:8192]:
+    if b"\0" in data[:_HEAD]:
         return None
     return data.decode("utf-8-sig", "replace")
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from autoscirub.judging.addressing import addresses
 from autoscirub.judging.citations import citations
 from autoscirub.judging.contradictions import contradictions, shown
-from autoscirub.judging.replies import HYPOTHESIS, verdict_objects
+from autoscirub.judging.replies import HYPOTHESIS_SUBJECT, verdict_objects
 from autoscirub.judging.shown_files import ShownFiles, flat, says
 from autoscirub.judging.shown_values import fault_of_value
-from autoscirub.judging.verdicts import entry_of
+from autoscirub.judging.verdicts import FLAGS, entry_of
 from autoscirub.models.judging import CriterionVerdict
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ _QUOTATION = 10
 _MAX_NAMED = 6
 _TEXT_LIMIT = 200_000
 """Characters of one field. Reasons have some thousands."""
-_VERDICT_WORDS = ("satisfied", "supports_hypothesis")
 
 
 @dataclass
@@ -68,10 +67,10 @@ def problems_of(
     """
     files = ShownFiles(workspace_root, manifest)
     of_criterion = isinstance(verdict, CriterionVerdict)
-    flag = verdict.satisfied if isinstance(verdict, CriterionVerdict) else verdict.supports_hypothesis
+    flag = verdict.flag
     look = _Look(files, flag)
     if criterion is not None:
-        look.named = _named(criterion)
+        look.named = criterion.named_paths()
         look.asked = flat("\n".join(_words(criterion)))
     look.problems += contradictions(verdict)
     if isinstance(verdict, CriterionVerdict):
@@ -89,7 +88,7 @@ def problems_of(
             )
     _look_up(look, "reasoning", verdict.reasoning, strict=False)
     if (of_criterion and flag is True) or (not of_criterion and flag is not None):
-        look.problems += _copied(verdict, files)
+        _refuse_copied(look, verdict)
     if look.looked > _MAX_CITATIONS:
         look.problems.append("it cites more than is looked up; expected the few things that it rests on")
     return list(dict.fromkeys(look.problems))[:MAX_PROBLEMS]
@@ -201,33 +200,28 @@ def _quotation_fault(
     return f"{found[0]} does not say{f'; {elsewhere} does' if elsewhere else ''}", False
 
 
-def _copied(verdict: CriterionVerdict | HypothesisVerdict, files: ShownFiles) -> Iterator[str]:
+def _refuse_copied(look: _Look, verdict: CriterionVerdict | HypothesisVerdict) -> None:
     """A verdict that stands in a judged file was written by whoever wrote the file, not by the judge."""
     kind: AskKind = "criterion" if isinstance(verdict, CriterionVerdict) else "hypothesis"
-    subject = verdict.criterion_id if isinstance(verdict, CriterionVerdict) else HYPOTHESIS
+    subject = verdict.criterion_id if isinstance(verdict, CriterionVerdict) else HYPOTHESIS_SUBJECT
     texts = verdict.evidence_found if isinstance(verdict, CriterionVerdict) else [verdict.reasoning]
-    words = [max(re.findall(r"[A-Za-z0-9]+", text), key=len, default="") for text in texts]
-    for path in files.paths:
-        text = files.text(path).text
-        # Cheap first: whoever wrote a verdict beforehand wrote its words.
-        if not any(word in text for word in _VERDICT_WORDS) or not all(word in text for word in words):
+    # Cheap first: whoever wrote a verdict beforehand wrote its words.
+    words = [FLAGS[kind], *(max(re.findall(r"[A-Za-z0-9]+", text), key=len, default="") for text in texts)]
+    unread = None
+    for path in look.files.paths:
+        if not look.files.may_hold(path, words):
             continue
-        for entry in verdict_objects(text, kind):
-            if kind == "criterion" and entry.get("criterion_id") != subject:
-                continue
-            if entry_of(entry, subject, kind).verdict == verdict:
-                yield f"it stands word for word in {path}, so it is no verdict of the judge's own"
-                return
-
-
-def _named(criterion: Criterion) -> list[str]:
-    """The paths that a criterion names."""
-    named = [
-        *criterion.data_sources,
-        *(artifact.path for artifact in criterion.expected_artifacts if artifact.path),
-        *(check.path for check in criterion.checks if check.kind == "artifact"),
-    ]
-    return [path.strip().removeprefix("./").strip("/") for path in named]
+        text = look.files.text(path)
+        entries, whole = verdict_objects(text.text, subject, kind)
+        if any(entry_of(entry, subject, kind).verdict == verdict for entry in entries):
+            look.problems.append(f"it stands word for word in {path}, so it is no verdict of the judge's own")
+            return
+        if unread is None and (text.fault or not whole):
+            unread = f"could stand in {path}, which holds more than is read"
+            if text.fault and not text.too_large:
+                unread = f"could stand in {path}, which {text.fault}"
+    if unread is not None and not look.problems:
+        look.problems.append(f"it {unread}, so that it may be no verdict of the judge's own")
 
 
 def _words(criterion: Criterion) -> Iterator[str]:

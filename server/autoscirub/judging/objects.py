@@ -5,15 +5,16 @@ Work is bounded: broken starts are tried anew one character on, and a budget kee
 
 from __future__ import annotations
 
+import contextlib
 import re
 from typing import TYPE_CHECKING, Any
 
 from autoscirub.store import JsonFault, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-__all__ = ["MAX_REPLY", "Unreadable", "objects_of", "scan", "too_long"]
+__all__ = ["MAX_REPLY", "Unreadable", "objects_of", "objects_within", "too_long"]
 
 MAX_REPLY = 1_000_000
 """Characters of a reply that are read. A verdict has some thousands."""
@@ -22,6 +23,8 @@ _MAX_OBJECTS = 2_000
 _SPEAKS_OF_A_VERDICT = re.compile(
     r"(?:\b|_)(?:satisfied|criterion_id|supports_hypothesis|criteria)\\*[\"'”]?\s*[:=]", re.IGNORECASE
 )
+_BEGINS = re.compile(r'\{\s*"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"\s*:')
+"""An object with a key: in code and in prose, most brackets begin none."""
 _TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?P<end>"?)|[\[\]{}]', re.DOTALL)
 
 
@@ -42,7 +45,7 @@ def objects_of(text: str) -> tuple[list[dict[str, Any]], str]:
     if len(text) > MAX_REPLY:
         raise Unreadable(too_long(len(text)))
     objects, prose, at = [], [], 0
-    for value, (start, end), fault in scan(text):
+    for value, (start, end), fault in _scan(text):
         if fault:
             raise Unreadable(fault)
         if value is not None:
@@ -52,11 +55,38 @@ def objects_of(text: str) -> tuple[list[dict[str, Any]], str]:
     return objects, "\n".join([*prose, text[at:]])
 
 
-def scan(text: str, *, inside: bool = False) -> Iterator[tuple[dict[str, Any] | None, tuple[int, int], str]]:
-    """Each object with its place, and (None, place, why) for each broken one that speaks of a verdict.
+def objects_within(text: str, words: Iterable[str]) -> tuple[list[dict[str, Any]], bool]:
+    """The whole JSON objects of a file that hold one of `words`, and whether all of it could be searched.
 
-    With `inside`, broken ones are searched for whole ones: a file is no reply, and may hold a verdict in anything.
+    A file is no reply: what is broken in it is searched for whole ones.
     """
+    found: list[dict[str, Any]] = []
+    at, budget, kept = 0, 8 * len(text) + 100_000, (*words, "\\u")
+    while (begins := _BEGINS.search(text, at)) is not None:
+        start = begins.start()
+        end = _end(text, start)
+        budget -= (len(text) if end is None else end) - start
+        if budget < 0:
+            return found, False
+        at = start + 1
+        if end is not None:
+            body = text[start:end]
+            if not any(word in body for word in kept):
+                at = end
+                continue
+            with contextlib.suppress(JsonFault):
+                found.append(_parsed(body))
+                at = end
+    return found, True
+
+
+def _parsed(body: str) -> Any:
+    # A half of a surrogate pair becomes an escape, which the parser refuses inside a string.
+    return parse(body.encode(errors="backslashreplace"), allow_nonfinite=True)
+
+
+def _scan(text: str) -> Iterator[tuple[dict[str, Any] | None, tuple[int, int], str]]:
+    """Each object with its place, and (None, place, why) for each broken one that speaks of a verdict."""
     at, budget, left = text.find("{"), 4 * len(text) + 100_000, _MAX_OBJECTS
     while at != -1:
         end = _end(text, at)
@@ -71,9 +101,7 @@ def scan(text: str, *, inside: bool = False) -> Iterator[tuple[dict[str, Any] | 
         problem = "is cut off: the reply ends before it does"
         if end is not None:
             try:
-                # A half of a surrogate pair becomes an escape, which the parser refuses inside a string.
-                value = parse(body.encode(errors="backslashreplace"), allow_nonfinite=True)
-                yield value, (at, end), ""
+                yield _parsed(body), (at, end), ""
                 at = text.find("{", end)
                 continue
             except JsonFault as fault:
@@ -82,9 +110,9 @@ def scan(text: str, *, inside: bool = False) -> Iterator[tuple[dict[str, Any] | 
         if (end is not None or begins_as_json) and _SPEAKS_OF_A_VERDICT.search(body):
             line = text.count("\n", 0, at) + 1
             yield None, (at, stop), f"the JSON object at line {line} of the reply {problem}"
-        if end is None and begins_as_json and not inside:
+        if end is None and begins_as_json:
             return  # nothing that follows speaks of a verdict, or it was told
-        at = text.find("{", at + 1 if end is None or inside else end)
+        at = text.find("{", at + 1 if end is None else end)
 
 
 def _end(text: str, start: int) -> int | None:

@@ -20,12 +20,10 @@ if TYPE_CHECKING:
     from autoscirub.models import JudgeReply, JudgeRequest
 
 __all__ = [
-    "PanelAnswer",
     "ReadReply",
     "ask_panel",
     "panel_answer",
     "panel_error",
-    "run_panels",
     "verdict_fault",
 ]
 
@@ -39,17 +37,6 @@ class ReadReply:
     """What the judge is told when it is asked to repair its reply. Looked at where there is no verdict."""
     problems: list[str] = field(default_factory=list)
     """Why a verdict does not count as it stands: its flag is then null."""
-
-
-@dataclass(frozen=True)
-class PanelAnswer:
-    """What a panel said on one question."""
-
-    request: JudgeRequest
-    members: list[Member]
-    answer: bool | None
-    error: str | None
-    """Why there is no answer at all: no member gave a verdict. Never cached."""
 
 
 def panel_answer(members: Sequence[Member], agree: int) -> bool | None:
@@ -68,12 +55,7 @@ def verdict_fault(members: Sequence[Member], agree: int, answer: bool | None) ->
     A member counts as its own verdict says, or not at all where that has problems, or where there is none.
     """
     for member in members:
-        verdict = member.verdict
-        flag = None
-        if isinstance(verdict, CriterionVerdict):
-            flag = verdict.satisfied
-        elif verdict is not None:
-            flag = verdict.supports_hypothesis
+        flag = None if member.verdict is None else member.verdict.flag
         if member.answer is not (None if member.problems or member.error else flag):
             return f"member {member.member} counts as {member.answer}, and its verdict says {flag}"
     if panel_answer(members, agree) is not answer:
@@ -105,7 +87,8 @@ async def ask_panel(
 ) -> list[Member]:
     """Ask all members at once, as far as `gate` lets them; in their order, each with its verdict or its own error.
 
-    Where `read` finds no verdict, that member is asked once to repair its reply. A failure of one is its own.
+    Where `read` finds no verdict, that member is asked once to repair its reply. It is called in threads. A failure
+    of one is its own.
     Cancelled, what was started has ended before this goes on. Raises ConfigError for a panel that could never agree.
     """
     import anyio
@@ -128,49 +111,6 @@ async def ask_panel(
     return [found[number] for number in range(1, repeats + 1)]
 
 
-async def run_panels(
-    backend: Backend,
-    requests: Sequence[JudgeRequest],
-    *,
-    repeats: int,
-    agree: int,
-    at_once: int,
-    read: Callable[[JudgeRequest, JudgeReply], ReadReply],
-    purse: Purse | None = None,
-    progress: Callable[[PanelAnswer, int, int], None] | None = None,
-    grace: float = GRACE_SECONDS,
-) -> list[PanelAnswer]:
-    """A panel for each question, at most `at_once` answers waited for at a time; in the order of the questions.
-
-    `progress(answer, done, of)` is called as each panel ends, in the order in which they do.
-    """
-    import anyio
-
-    gate = anyio.CapacityLimiter(at_once)
-    found: dict[int, PanelAnswer] = {}
-
-    async def ask(place: int, request: JudgeRequest) -> None:
-        members = await ask_panel(
-            backend,
-            request,
-            repeats=repeats,
-            agree=agree,
-            read=lambda reply: read(request, reply),
-            gate=gate,
-            purse=purse,
-            grace=grace,
-        )
-        answer = panel_answer(members, agree)
-        found[place] = PanelAnswer(request, members, answer, panel_error(members))
-        if progress is not None:
-            progress(found[place], len(found), len(requests))
-
-    async with anyio.create_task_group() as group:
-        for place, request in enumerate(requests):
-            group.start_soon(ask, place, request)
-    return [found[place] for place in range(len(requests))]
-
-
 async def _ask_member(
     backend: Backend,
     request: JudgeRequest,
@@ -178,15 +118,17 @@ async def _ask_member(
     purse: Purse | None,
     grace: float,
 ) -> Member:
+    from anyio.to_thread import run_sync
+
     replies: list[JudgeReply] = []
     try:
         replies.append(await ask_within(backend, request, purse=purse, grace=grace))
-        found = read(replies[0])
+        found = await run_sync(read, replies[0])  # it looks into files, and others are waited for
         if found.verdict is None:
             replies.append(
                 await repair_within(backend, request, replies[0], found.faults, purse=purse, grace=grace)
             )
-            found = read(replies[1])
+            found = await run_sync(read, replies[1])
             _refuse_together(backend.name, request, replies)
     except AutoscirubError as error:
         return _failed(request, replies, error)
@@ -196,15 +138,10 @@ async def _ask_member(
             f"judge {backend.name}: its reply cannot be read, also after one repair: {one_line(found.faults)}"
         )
         return _failed(request, replies, JudgeError(unread, reply.text))
-    flag = (
-        found.verdict.satisfied
-        if isinstance(found.verdict, CriterionVerdict)
-        else found.verdict.supports_hypothesis
-    )
     return Member(
         member=request.member,
         verdict=found.verdict,
-        answer=None if found.problems else flag,
+        answer=None if found.problems else found.verdict.flag,
         problems=list(found.problems),
         raw=reply.text,
         model_served=reply.model_served,
@@ -215,7 +152,7 @@ async def _ask_member(
 def _failed(request: JudgeRequest, replies: list[JudgeReply], error: AutoscirubError) -> Member:
     usages = [reply.usage for reply in replies]
     served = replies[-1].model_served if replies else None
-    if isinstance(error, OverLimit) and len(usages) < 2:
+    if isinstance(error, OverLimit):
         usages.append(error.usage)
         served = error.model_served
     raw = getattr(error, "raw", "") or (replies[-1].text if replies else "")

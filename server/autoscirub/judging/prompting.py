@@ -179,7 +179,7 @@ def _criterion_lines(criterion: Criterion, manifest: WorkspaceManifest) -> Itera
     yield from _listed(
         "to be read", [check.description for check in criterion.checks if check.kind == "judge"]
     )
-    named = [path.rstrip("/") for path in _named_paths(criterion)]
+    named = criterion.named_paths()
     yield from _listed(
         "named by the criterion and not among your files",
         [
@@ -188,14 +188,6 @@ def _criterion_lines(criterion: Criterion, manifest: WorkspaceManifest) -> Itera
             if entry.path.rstrip("/") in named
         ],
     )
-
-
-def _named_paths(criterion: Criterion) -> list[str]:
-    return [
-        *criterion.data_sources,
-        *(artifact.path for artifact in criterion.expected_artifacts if artifact.path),
-        *(check.path for check in criterion.checks if check.kind == "artifact"),
-    ]
 
 
 def _listed(title: str, items: Sequence[str]) -> Iterator[str]:

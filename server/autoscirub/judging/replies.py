@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from autoscirub.errors import JudgeError
 from autoscirub.judging.contradictions import shown, speaks_against
-from autoscirub.judging.objects import MAX_REPLY, Unreadable, objects_of, scan, too_long
+from autoscirub.judging.objects import MAX_REPLY, Unreadable, objects_of, objects_within, too_long
+from autoscirub.judging.shown_files import texts_in
 from autoscirub.judging.verdicts import FLAGS, Entry, entry_of, flag_of
 from autoscirub.store import JsonFault, parse
 
@@ -24,27 +25,16 @@ if TYPE_CHECKING:
 
     from autoscirub.models.judging import AskKind, CriterionVerdict, HypothesisVerdict, JudgeReply
 
-__all__ = ["HYPOTHESIS", "MAX_REPLY", "Reading", "Unused", "read_reply", "repair_request", "verdict_objects"]
+__all__ = ["HYPOTHESIS_SUBJECT", "MAX_REPLY", "Reading", "read_reply", "repair_request", "verdict_objects"]
 
-HYPOTHESIS = "hypothesis"
+HYPOTHESIS_SUBJECT = "hypothesis"
 """The subject of the question on the hypothesis, which has no other id."""
 _INSIDE = "the reply's verdict stands inside another object; expected it at the top"
 _NAMELESS = (
     "the reply holds a verdict without a criterion_id, which may be meant for any; expected one verdict for each id, "
     "and nothing else that is satisfied or not"
 )
-_MAX_UNUSED = 200
-_MAX_ENTRY = 2_000
 _MAX_SHOWN = 300
-
-
-@dataclass(frozen=True)
-class Unused:
-    """A part of a reply that was read and not used, and why."""
-
-    why: str
-    entry: str
-    """As JSON, its beginning."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +43,6 @@ class Reading:
 
     verdicts: dict[str, CriterionVerdict | HypothesisVerdict] = field(default_factory=dict)
     faults: dict[str, str] = field(default_factory=dict)
-    notes: dict[str, list[str]] = field(default_factory=dict)
-    """What was left out of a verdict, or is odd about it, by id."""
-    unused: list[Unused] = field(default_factory=list)
     raw: str = ""
 
     def verdict(self, subject: str) -> CriterionVerdict | HypothesisVerdict:
@@ -69,7 +56,7 @@ class Reading:
 
 
 def read_reply(reply: JudgeReply | str, asked: Sequence[str], kind: AskKind) -> Reading:
-    """What `reply` says on each id in `asked` (on the hypothesis: `[HYPOTHESIS]`). Raises nothing."""
+    """What `reply` says on each id in `asked` (on the hypothesis: `[HYPOTHESIS_SUBJECT]`). Raises nothing."""
     text = reply if isinstance(reply, str) else reply.text
     structured = None if isinstance(reply, str) else reply.structured
     raw = text[:MAX_REPLY]
@@ -82,17 +69,14 @@ def read_reply(reply: JudgeReply | str, asked: Sequence[str], kind: AskKind) -> 
     except Unreadable as fault:
         return Reading(faults=dict.fromkeys(asked, str(fault)), raw=raw)
     reading = _matched(objects, asked, kind, raw)
-    if len(asked) == 1 and _is_true(reading.verdicts.get(asked[0])) and (said := speaks_against(prose, kind)):
+    verdict = reading.verdicts.get(asked[0]) if len(asked) == 1 else None
+    if verdict is not None and verdict.flag is True and (said := speaks_against(prose, kind)):
         # The object may be one that the judge quotes: a pass that its own words take back is none.
         del reading.verdicts[asked[0]]
         reading.faults[asked[0]] = (
             f"the reply's verdict is true, and beside it the reply says {shown(said)}; expected one verdict alone"
         )
     return reading
-
-
-def _is_true(verdict: CriterionVerdict | HypothesisVerdict | None) -> bool:
-    return True in (getattr(verdict, "satisfied", None), getattr(verdict, "supports_hypothesis", None))
 
 
 def repair_request(faults: Mapping[str, str]) -> str:
@@ -108,24 +92,29 @@ def repair_request(faults: Mapping[str, str]) -> str:
     )
 
 
-def verdict_objects(text: str, kind: AskKind) -> list[dict[str, Any]]:
-    """Every verdict that stands in any text, such as a judged file. What cannot be read is passed over."""
+def verdict_objects(text: str, subject: str, kind: AskKind) -> tuple[list[dict[str, Any]], bool]:
+    """Every verdict on `subject` in a judged file, and whether all of it could be searched.
+
+    At whatever depth, and also in texts inside of JSON, as a notebook has them. What is broken is passed over.
+    """
     found: list[dict[str, Any]] = []
-    for value, _, _ in scan(text[:MAX_REPLY], inside=True):
-        if value is not None:
-            found += [entry for entry in _entries(value, kind) if isinstance(entry, dict)]
-    return found
+    waiting, whole = [text], True
+    while waiting:
+        objects, searched = objects_within(waiting.pop(), FLAGS.values())
+        whole = whole and searched
+        for value in objects:
+            found += [entry for entry in _elsewhere(value, []) if _subject(entry, kind) == subject]
+            # Each is shorter than what it stood in, by its quotes and escapes.
+            waiting += [inner for inner in texts_in(value) if "{" in inner]
+    return found, whole
 
 
 def _matched(objects: list[dict[str, Any]], asked: Sequence[str], kind: AskKind, raw: str) -> Reading:
     entries: dict[str, list[Entry]] = {subject: [] for subject in asked}
-    unused: list[tuple[str, Any]] = []
     others: list[str] = []
     nameless = False
     for value in objects:
         found = _entries(value, kind)
-        if not found:
-            unused.append(("is no verdict", value))
         # Not used, and not passed over either: it may contradict the verdict that stands beside it or around it.
         for inner in _elsewhere(value, found):
             subject = _subject(inner, kind)
@@ -134,19 +123,15 @@ def _matched(objects: list[dict[str, Any]], asked: Sequence[str], kind: AskKind,
             nameless = nameless or (subject is None and FLAGS[kind] in inner)
         for entry in found:
             if not isinstance(entry, dict):
-                unused.append(("is no object", entry))
                 continue
             subject = _subject(entry, kind)
             if subject in entries:
                 entries[subject].append(entry_of(entry, subject, kind))
             elif subject is not None:
                 others.append(_short(subject))
-                unused.append((f"{others[-1]} was not asked", entry))
             else:
-                unused.append(("has no criterion_id", entry))
                 nameless = nameless or FLAGS[kind] in entry
-    kept = [Unused(why, _json(entry)[:_MAX_ENTRY]) for why, entry in unused[:_MAX_UNUSED]]
-    reading = Reading(unused=kept, raw=raw)
+    reading = Reading(raw=raw)
     for subject, of_it in entries.items():
         fault = _fault(of_it, others, bool(objects), kind)
         if nameless and (fault is None or not of_it):
@@ -155,8 +140,6 @@ def _matched(objects: list[dict[str, Any]], asked: Sequence[str], kind: AskKind,
             reading.faults[subject] = fault
         elif (verdict := of_it[0].verdict) is not None:
             reading.verdicts[subject] = verdict
-            if of_it[0].notes:
-                reading.notes[subject] = of_it[0].notes
     return reading
 
 
@@ -168,7 +151,7 @@ def _speaks(value: dict[str, Any], kind: AskKind) -> bool:
 def _subject(entry: dict[str, Any], kind: AskKind) -> str | None:
     """What an object says that it is about; None where it does not say it."""
     if kind == "hypothesis":
-        return HYPOTHESIS if FLAGS[kind] in entry or _looks_like_reasons(entry) else None
+        return HYPOTHESIS_SUBJECT if FLAGS[kind] in entry or _looks_like_reasons(entry) else None
     named = entry.get("criterion_id")
     return named if isinstance(named, str) else None
 
@@ -206,12 +189,8 @@ def _fault(entries: list[Entry], others: list[str], any_object: bool, kind: AskK
     return f"the reply holds no verdict with {wanted}{there}"
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
 def _short(value: Any) -> str:
-    text = _json(value)
+    text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 80 else f"{text[:77]}…"
 
 

@@ -6,6 +6,7 @@ Only what the manifest lists is read, from regular files, and only while its byt
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
 import re
 import unicodedata
@@ -14,22 +15,30 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from autoscirub.errors import BlindingError
-from autoscirub.store import JsonFault, parse, read_regular, sha256_bytes
+from autoscirub.store import JsonFault, parse, read_regular, regular_chunks, sha256_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from autoscirub.models.judging import WorkspaceFile, WorkspaceManifest
 
-__all__ = ["MAX_FILE", "MAX_READ", "ShownFiles", "Text", "flat", "says"]
+__all__ = ["MAX_FILE", "MAX_READ", "MAX_SEARCHED", "ShownFiles", "Text", "flat", "says", "texts_in"]
 
 MAX_FILE = 8_000_000
 """Bytes of a file in which a citation is looked up."""
 MAX_READ = 32_000_000
 """Bytes that are read for one verdict."""
+MAX_SEARCHED = 512_000_000
+"""Bytes of larger files that are searched for single words, for one verdict."""
+_CHUNK = 1 << 20
+_LONGEST = 2_000
+"""Characters of a word that is searched for: more of it tells no more."""
 
 _MARKS = re.compile(r"[*_`#>|~\\]|\$(?!\d)")
 _LINK = re.compile(r"!?\[([^\]\n]{0,500})\]\([^)\n]{0,1000}\)")
 _LINE_NUMBER = re.compile(r"(?m)^\s*[0-9]{1,7}\|\s?")
 _TAG = re.compile(r"<!--|-->|</?[A-Za-z][^<>\n]{0,300}>")
+_ESCAPED = re.compile(r"\\+u00([2-7][0-9a-fA-F])")
 _ELLIPSIS = re.compile(r"\s*[\[(]?(?:…|\.\.\.)[\])]?\s*")
 _SAME = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-", "\u00a0": " "})
 
@@ -41,6 +50,7 @@ class Text:
     text: str = ""
     fault: str | None = None
     binary: bool = False
+    too_large: bool = False
 
 
 class ShownFiles:
@@ -50,6 +60,7 @@ class ShownFiles:
         self._root = root
         self._files: dict[str, WorkspaceFile] = {file.path: file for file in manifest.files}
         self._left = MAX_READ
+        self._left_to_search = MAX_SEARCHED
         self._read: dict[str, Text] = {}
         self._json: dict[str, Any] = {}
         self._plain: dict[str, str] = {}
@@ -107,14 +118,42 @@ class ShownFiles:
         if path not in self._plain:
             text = self.text(path).text
             if path.endswith((".json", ".ipynb")):
-                text = "\n".join([text, *_texts(self.json(path))])
+                text = "\n".join([text, *texts_in(self.json(path))])
             self._plain[path] = flat(text)
         return self._plain[path]
+
+    def may_hold(self, path: str, words: Iterable[str]) -> bool:
+        """Whether a file may hold each of `words`. Only that it does not is certain."""
+        wanted, text = [word[:_LONGEST] for word in words], self.text(path)
+        if text.fault is None:
+            plain = _unescaped(text.text)
+            return all(word in plain for word in wanted)
+        listed = self._files[path]
+        if not text.too_large or listed.size > self._left_to_search:
+            return True
+        self._left_to_search -= listed.size
+        sha256, kept, at = hashlib.sha256(), b"", 0
+        left = {word.encode() for word in wanted if word}
+        try:
+            for chunk in regular_chunks(
+                self._root / path, size=_CHUNK, within=self._root, error=BlindingError
+            ):
+                if not at and b"\0" in chunk[:8192]:
+                    return False  # no text: it is not shown as one
+                if (at := at + len(chunk)) > listed.size:
+                    return True
+                sha256.update(chunk)
+                searched = _unescaped((kept + chunk).decode("latin-1")).encode("latin-1")
+                left = {word for word in left if word not in searched}
+                kept = (kept + chunk)[-12 * _LONGEST :]
+        except BlindingError:
+            return True
+        return not left or sha256.hexdigest() != listed.sha256
 
     def _read_text(self, path: str) -> Text:
         listed = self._files[path]
         if listed.size > min(MAX_FILE, self._left):
-            return Text(fault=f"is too large to look into ({listed.size:,} bytes)")
+            return Text(fault=f"is too large to look into ({listed.size:,} bytes)", too_large=True)
         try:
             data = read_regular(self._root / path, limit=MAX_FILE, within=self._root, error=BlindingError)
         except BlindingError as error:
@@ -142,6 +181,11 @@ def says(plain: str, quotation: str) -> bool:
     return bool(pieces)
 
 
+def _unescaped(text: str) -> str:
+    """A text with the letters that JSON may write as escapes, at whatever depth, written out."""
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if "u00" in text else text
+
+
 @functools.lru_cache(maxsize=64)
 def _piece(piece: str) -> re.Pattern[str]:
     # Whole words and whole numbers: "is 0.5" is not what "is 0.51" says, nor "0.5" what "-0.5" says.
@@ -158,7 +202,7 @@ def flat(text: str) -> str:
     return text.strip().strip(".,;:!?").casefold()
 
 
-def _texts(value: Any) -> list[str]:
+def texts_in(value: Any) -> list[str]:
     """Every text in JSON data; neighbours in a list together, as a notebook keeps its lines."""
     found: list[str] = []
     waiting = [value]

@@ -9,13 +9,12 @@ carries the protocol and nothing else, whatever a library prints: descriptors 0 
 from __future__ import annotations
 
 import base64
-import os
 import sys
-from io import TextIOWrapper
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from autoscirub.errors import BlindingError, ToolRefused
 from autoscirub.judging.tools import WorkspaceTools
+from autoscirub.wire import serve_wire, take_wire
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,30 +92,6 @@ def _result(answer: ToolAnswer) -> CallToolResult:
     return types.CallToolResult(content=content)
 
 
-async def _serve(tools: WorkspaceTools, wire_in: BinaryIO, wire_out: BinaryIO) -> None:
-    import anyio
-    from mcp.server.stdio import stdio_server
-
-    server = make_server(tools)
-    reader = anyio.wrap_file(TextIOWrapper(wire_in, encoding="utf-8", errors="replace"))
-    writer = anyio.wrap_file(TextIOWrapper(wire_out, encoding="utf-8", errors="backslashreplace"))
-    async with stdio_server(reader, writer) as (incoming, outgoing):
-        await server.run(incoming, outgoing, server.create_initialization_options())
-
-
-def _take_wire() -> tuple[BinaryIO, BinaryIO]:
-    """The client's two ends; what is read from 0 or printed to 1 from now on meets the null device and stderr."""
-    wire_in, wire_out = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    null = os.open(os.devnull, os.O_RDWR)
-    os.dup2(null, 0)
-    try:
-        os.dup2(2, 1)
-    except OSError:  # no stderr
-        os.dup2(null, 1)
-    os.close(null)
-    return wire_in, wire_out
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until the client closes the pipe: 0. For a ROOT that is no folder, or none: 3, and why on stderr."""
     given = list(sys.argv[1:] if arguments is None else arguments)
@@ -128,10 +103,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BlindingError as error:
         print(f"autoscirub.judging.tool_server: {error}", file=sys.stderr)  # noqa: T201
         return 3
-    wire = _take_wire()
+    wire = take_wire()
     import anyio
 
-    anyio.run(_serve, tools, *wire)
+    anyio.run(serve_wire, make_server(tools), *wire)
     return 0
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import threading
 from collections.abc import Mapping
 from contextlib import closing
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 
     from autoscirub.judging.tools_bounds import ToolAnswer
 
-__all__ = ["ToolSpec", "WorkspaceTools", "tool_server_command"]
+__all__ = ["ToolSpec", "WorkspaceTools"]
 
 _HOW = (
     " Paths are relative to the workspace, with / between names. In the answer, lines that begin with '# ' are the "
@@ -129,14 +127,6 @@ class ToolSpec:
     description: str
     input_schema: dict[str, Any]
     call: Callable[[Mapping[str, Any]], ToolAnswer]
-
-
-def tool_server_command(root: Path | str) -> list[str]:
-    """The command that serves the tools of the workspace `root` over stdio, for a client's configuration.
-
-    With -P, because a client may start it in any folder, and a file called json.py there must not be ours.
-    """
-    return [sys.executable, "-P", "-m", "autoscirub.judging.tool_server", os.path.abspath(root)]  # noqa: PTH100
 
 
 class WorkspaceTools:

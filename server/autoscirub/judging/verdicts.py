@@ -1,4 +1,4 @@
-"""One entry of a reply as a verdict: what is there is kept, what is odd is noted, and nothing odd becomes a pass.
+"""One entry of a reply as a verdict: what is there is kept, and nothing odd becomes a pass.
 
 Only JSON `true` is true. JSON `false`, and the word *false* in any case, are false; everything else is null, the
 judge's own word that it cannot tell. A wrong type is forgiven where it can only stand in the way of a pass. What
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from autoscirub.models.judging import CriterionVerdict, HypothesisVerdict
@@ -31,7 +31,6 @@ class Entry:
     flag: bool | None
     verdict: CriterionVerdict | HypothesisVerdict | None = None
     fault: str | None = None
-    notes: list[str] = field(default_factory=list)
 
 
 def flag_of(value: Any) -> bool | None:
@@ -47,15 +46,11 @@ def entry_of(entry: dict[str, Any], subject: str, kind: AskKind) -> Entry:
     """The verdict of one entry on `subject`, or why it is none."""
     name = FLAGS[kind]
     read = Entry(flag_of(entry.get(name)))
-    if name not in entry:
-        read.notes.append(f"{name} is not there, which is read as null: it cannot tell")
-    elif read.flag is None and entry[name] is not None:
-        read.notes.append(f"{name} is {_shown(entry[name])}, which is read as null: it cannot tell")
     if kind == "hypothesis":
         read.verdict = HypothesisVerdict(
-            reasoning=_words(entry, "reasoning", read),
+            reasoning=_words(entry, "reasoning"),
             concerns=_texts(entry, "concerns", read, carries=False),
-            confidence=_confidence(entry, read),
+            confidence=_confidence(entry),
             supports_hypothesis=read.flag,
         )
         return read
@@ -63,21 +58,17 @@ def entry_of(entry: dict[str, Any], subject: str, kind: AskKind) -> Entry:
     status = entry.get("status")
     flag = read.flag
     if flag is True and "status" in entry and status not in (True, "satisfied"):
-        read.notes.append(f"satisfied is true and status {_shown(status)}, which is read as null")
         flag = None
     read.verdict = CriterionVerdict(
         criterion_id=subject,
-        reasoning=_words(entry, "reasoning", read),
+        reasoning=_words(entry, "reasoning"),
         evidence_found=_texts(entry, "evidence_found", read, carries=True),
-        evidence_gap=_words(entry, "evidence_gap", read),
+        evidence_gap=_words(entry, "evidence_gap"),
         required_actions=_texts(entry, "required_actions", read, carries=False),
         artifact_references=_texts(entry, "artifact_references", read, carries=True),
-        confidence=_confidence(entry, read),
+        confidence=_confidence(entry),
         satisfied=flag,
     )
-    bare = not (read.verdict.reasoning or read.verdict.evidence_gap or read.verdict.required_actions)
-    if flag is False and bare:
-        read.notes.append("says that it is not satisfied, and not why")
     if read.fault is not None:
         read.verdict = None
     return read
@@ -90,41 +81,31 @@ def _texts(entry: dict[str, Any], key: str, read: Entry, *, carries: bool) -> li
         return []
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return [item.strip() for item in value if item.strip()]
-    _odd(entry, key, "a list of strings", read, refuse=carries)
+    if carries and read.flag is True and read.fault is None:
+        read.fault = (
+            f"it says that it is satisfied, and its {key} is {_shown(value)}, expected a list of strings"
+        )
     items = value if isinstance(value, list) else [value]
     texts = [item.strip() if isinstance(item, str) else _json(item) for item in items if item is not None]
     return [text for text in texts if text]
 
 
-def _words(entry: dict[str, Any], key: str, read: Entry) -> str:
+def _words(entry: dict[str, Any], key: str) -> str:
     """A text. Another value is kept as it is written: a gap in a list, or in another shape, stays a gap."""
     value = entry.get(key)
     if value is None or isinstance(value, str):
         return (value or "").strip()
-    _odd(entry, key, "a string", read, refuse=False)
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return "\n".join(item.strip() for item in value if item.strip())
     return _json(value)
 
 
-def _odd(entry: dict[str, Any], key: str, expected: str, read: Entry, *, refuse: bool) -> None:
-    said = f"{key} is {_shown(entry[key])}, expected {expected}"
-    if refuse and read.flag is True and read.fault is None:
-        read.fault = f"it says that it is satisfied, and its {said}"
-    read.notes.append(said)
-
-
-def _confidence(entry: dict[str, Any], read: Entry) -> float | None:
+def _confidence(entry: dict[str, Any]) -> float | None:
+    """A number from 0 to 1; anything else is left out."""
     value = entry.get("confidence")
-    if value is None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    if not isinstance(value, bool) and isinstance(value, int | float):
-        if 0 <= value <= 1 and math.isfinite(value):
-            return float(value)
-        read.notes.append(f"confidence is {_shown(value)}, outside 0 to 1; left out")
-    else:
-        read.notes.append(f"confidence is {_shown(value)}, expected a number from 0 to 1; left out")
-    return None
+    return float(value) if 0 <= value <= 1 and math.isfinite(value) else None
 
 
 def _json(value: Any) -> str:

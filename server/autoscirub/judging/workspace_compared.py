@@ -118,8 +118,7 @@ def collect_state(state_dir: str, limits: WorkspaceLimits, count: Callable[[str,
 class Compared:
     """What a shown file is held against: by identity, and by size and then bytes."""
 
-    def __init__(self, files: list[Seen], limits: WorkspaceLimits) -> None:
-        self._limits = limits
+    def __init__(self, files: list[Seen]) -> None:
         self._by_size: dict[int, list[Seen]] = {}
         self._identities: dict[tuple[int, int], Seen] = {}
         self._digests: dict[tuple[int, int], str] = {}

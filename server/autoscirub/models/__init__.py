@@ -76,7 +76,15 @@ if TYPE_CHECKING:
         under_policy,
     )
     from autoscirub.models.report import CriterionResult, CriterionStatus, ReportSummary, VerificationReport
-    from autoscirub.models.rerun import PLAIN_PROCESS, TOO_LARGE, RerunBasis, RerunRecord, weakly_isolated
+    from autoscirub.models.rerun import (
+        PLAIN_PROCESS,
+        TOO_LARGE,
+        VALUES,
+        RerunBasis,
+        RerunRecord,
+        counted_values,
+        weakly_isolated,
+    )
     from autoscirub.models.rounds import (
         Change,
         ChangeSummary,
@@ -107,6 +115,7 @@ __all__ = [
     "SCHEMA_VERSION",
     "SIGNS",
     "TOO_LARGE",
+    "VALUES",
     "Answer",
     "ArtifactCheck",
     "Ask",
@@ -194,6 +203,7 @@ __all__ = [
     "WorkspaceFile",
     "WorkspaceManifest",
     "against_policy",
+    "counted_values",
     "describe_faults",
     "now",
     "overall",
@@ -238,7 +248,19 @@ _LATER = {
         "judging",
     ),
     **dict.fromkeys(("Point", "Points"), "points"),
-    **dict.fromkeys(("PLAIN_PROCESS", "TOO_LARGE", "RerunBasis", "RerunRecord", "weakly_isolated"), "rerun"),
+    **dict.fromkeys(
+        (
+            "PLAIN_PROCESS",
+            "TOO_LARGE",
+            "VALUES",
+            "VALUES",
+            "RerunBasis",
+            "RerunRecord",
+            "counted_values",
+            "weakly_isolated",
+        ),
+        "rerun",
+    ),
     **dict.fromkeys(
         ("Change", "ChangeSummary", "Event", "Infeasible", "RevisionPlan", "RevisionTarget"), "rounds"
     ),

@@ -57,6 +57,11 @@ class HypothesisVerdict(Frozen):
     confidence: float | None = Field(default=None, ge=0, le=1)
     supports_hypothesis: bool | None
 
+    @property
+    def flag(self) -> bool | None:
+        """What it says."""
+        return self.supports_hypothesis
+
 
 class CriterionVerdict(Frozen):
     """A judge's word on one criterion; null is its own word that it cannot tell. Reasons come before the flag."""
@@ -69,6 +74,11 @@ class CriterionVerdict(Frozen):
     artifact_references: list[str] = Field(default_factory=list)
     confidence: float | None = Field(default=None, ge=0, le=1)
     satisfied: bool | None
+
+    @property
+    def flag(self) -> bool | None:
+        """What it says."""
+        return self.satisfied
 
 
 class Usage(Frozen):

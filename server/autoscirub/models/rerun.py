@@ -10,12 +10,28 @@ from pydantic import Field
 from autoscirub.models.base import Frozen, Sha256, StateModel, UtcTime, strict_json
 from autoscirub.models.decision import Answer, Decision
 
-__all__ = ["PLAIN_PROCESS", "TOO_LARGE", "RerunBasis", "RerunRecord", "weakly_isolated"]
+__all__ = [
+    "PLAIN_PROCESS",
+    "TOO_LARGE",
+    "VALUES",
+    "RerunBasis",
+    "RerunRecord",
+    "counted_values",
+    "weakly_isolated",
+]
 
 TOO_LARGE = "f" * 64
 """Stands for an environment of too many files to be told from another: no answer stands on it."""
 PLAIN_PROCESS = "plain process: it could read the earlier results"
 """Said wherever a rerun is said that no bubblewrap was around."""
+VALUES = "values"
+"""The key of the evidence, of no file, that counts what a rerun compared. A result may be called so too."""
+
+
+def counted_values(decision: Decision) -> str:
+    """What a rerun compared, counted: `3 equal, 1 moved; rtol 1e-09, atol 1e-12`; empty where nothing was."""
+    notes = (entry.note for entry in decision.evidence if entry.key == VALUES and entry.path is None)
+    return next((note for note in notes if note), "")
 
 
 def weakly_isolated(decision: Decision) -> bool:

@@ -169,6 +169,15 @@ class Criterion(Frozen):
         ]
         return list(dict.fromkeys(text for text in all_texts if text and text.strip()))
 
+    def named_paths(self) -> list[str]:
+        """The paths that it names, from the project's root as they are listed: no `./` before, no slash behind."""
+        named = [
+            *self.data_sources,
+            *(artifact.path for artifact in self.expected_artifacts if artifact.path),
+            *(check.path for check in self.checks if check.kind == "artifact"),
+        ]
+        return [path.strip().removeprefix("./").strip("/") for path in named]
+
     def uncovered(self) -> list[str]:
         """The texts that no check claims to settle, in the order of `texts`."""
         covered = {text for check in self.checks for text in check.covers}

@@ -15,6 +15,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from autoscirub.models.base import SCHEMA_VERSION
 from autoscirub.models.config import ProjectConfig
+from autoscirub.models.drafts import LiteratureGrounding, LiteratureSources, RubricSkeleton, TaskDataProfile
 from autoscirub.models.judging import Ask, KeptVerdict
 from autoscirub.models.manifest import RunManifest
 from autoscirub.models.prereg import Prereg, PreregLock
@@ -37,11 +38,15 @@ MODELS: dict[str, type[BaseModel]] = {
     "config": ProjectConfig,
     "event": Event,
     "executable_rubric": ExecutableRubric,
+    "literature_grounding": LiteratureGrounding,
+    "literature_sources": LiteratureSources,
     "prereg": Prereg,
     "prereg_lock": PreregLock,
     "rerun": RerunRecord,
     "revision_plan": RevisionPlan,
+    "rubric_skeleton": RubricSkeleton,
     "run_manifest": RunManifest,
+    "task_data_profile": TaskDataProfile,
     "verdict": KeptVerdict,
     "verification": Verification,
     "verification_report": VerificationReport,

@@ -9,8 +9,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from autoscirub.models.decision import Decision
+    from autoscirub.models.report import CriterionResult
 
-__all__ = ["Evaluation", "FileFaults", "NextStep", "Status", "Trust", "Validation"]
+__all__ = ["Evaluation", "FileFaults", "LoopView", "NextStep", "Status", "Trust", "Validation"]
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,23 @@ class NextStep:
     why: str
 
 
+@dataclass(frozen=True)
+class LoopView:
+    """Where the loop of rounds stands, by its newest verification."""
+
+    round: int
+    status: str
+    """Of the round: open, planned, complete or incomplete."""
+    stale: bool
+    """Whether what is judged has changed since."""
+    ended: str | None
+    """The word of the ending; None while the loop goes on."""
+    unmet: list[CriterionResult]
+    """The criteria that are not satisfied, and that work could satisfy."""
+    untold: dict[str, str]
+    """The criteria that could not be judged, each with why: no work closes that."""
+
+
 @dataclass
 class Status:
     """What `status` found. Reading it ran nothing and wrote nothing."""
@@ -69,6 +87,8 @@ class Status:
     faults: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     files: list[FileFaults] = field(default_factory=list)
+    loop: LoopView | None = None
+    """Where the loop of rounds stands; None before the first verification of a frozen rubric."""
 
     @property
     def ok(self) -> bool:

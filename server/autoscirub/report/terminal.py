@@ -7,7 +7,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, TextIO
 
-from autoscirub.models import PLAIN_PROCESS, SIGNS, Answer, weakly_isolated
+from autoscirub.models import PLAIN_PROCESS, SIGNS, VALUES, Answer, counted_values, weakly_isolated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,7 +125,7 @@ def render_rerun(decision: Decision, stream: TextIO, *, short: bool = False) -> 
     `short`: of what was enforced only that it was a plain process, and of what is open only why it could not be told,
     or was not run here.
     """
-    counted = next((entry.note for entry in decision.evidence if entry.key == "values" and entry.note), "")
+    counted = counted_values(decision)
     lines = [
         f"{sign(decision.answer, stream)} rerun: {_words(decision)}"
         + (f" · {plain(counted)}" if counted else "")
@@ -136,7 +136,7 @@ def render_rerun(decision: Decision, stream: TextIO, *, short: bool = False) -> 
             ": ".join(part for part in (" ".join(filter(None, (entry.path, entry.key))), entry.note) if part)
         )
         for entry in decision.evidence
-        if entry.note and entry.note != "equal" and entry.key != "values" and (entry.path or not short)
+        if entry.note and entry.note != "equal" and (entry.path or (entry.key != VALUES and not short))
     ]
     lines += [f"  {line}" for line in noted[: _SHOWN_NUMBERS if short else None]]
     if short and len(noted) > _SHOWN_NUMBERS:

@@ -2,13 +2,12 @@
 
 from autoscirub.sandbox.answering import AskedProgram
 from autoscirub.sandbox.bubblewrap import bubblewrap_missing
-from autoscirub.sandbox.isolation import ISOLATIONS, Isolated, Isolation, available, run_isolated
+from autoscirub.sandbox.isolation import Isolated, Isolation, available, run_isolated
 from autoscirub.sandbox.limits import Limits
 from autoscirub.sandbox.process import Finished, run_program
 from autoscirub.sandbox.scratch import remove_tree
 
 __all__ = [
-    "ISOLATIONS",
     "AskedProgram",
     "Finished",
     "Isolated",

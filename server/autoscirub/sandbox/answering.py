@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from autoscirub.errors import SandboxError
-from autoscirub.sandbox.watch import descendants, end_all
+from autoscirub.sandbox.watch import descendants, end_all, status_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -90,8 +90,7 @@ class AskedProgram:
                     _end, process, self._mark, limiter=anyio.CapacityLimiter(1)
                 )
             self._drain(process)
-        status = process.returncode
-        return status if status >= 0 else 128 - status
+        return status_of(process)
 
     def _start(self) -> subprocess.Popen[bytes]:
         words = [sys.executable, "-I", "-S", str(_KEEPER), json.dumps(_LIMITS), *self._command]
@@ -196,4 +195,5 @@ def _end(process: subprocess.Popen[bytes], mark: Path) -> list[int]:
                 os.kill(pid, signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(timeout=_POLITE_SECONDS)
-    return end_all(process, [mark], gently=True)
+    left = end_all(process, [mark], gently=True)
+    return left if process.poll() is not None else list(dict.fromkeys([*left, process.pid]))

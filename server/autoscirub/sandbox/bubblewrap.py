@@ -10,10 +10,11 @@ from __future__ import annotations
 import functools
 import os
 import secrets
-import shutil
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from autoscirub.programs import on_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -34,6 +35,7 @@ _ROOTS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _READ = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime", "fonts", "ssl/openssl.cnf")
 """Below /etc: what programs need to start, and nothing that is about this machine's users."""
 _NETWORK_READ = ("resolv.conf", "hosts", "nsswitch.conf", "ssl/certs", "ca-certificates", "pki")
+_SYSTEM_PATH = ("/usr/bin", "/bin", "/usr/sbin", "/sbin")
 _FIRST_USER, _USERS = 1_900_000_000, 100_000_000
 """As root: user numbers above all that systems hand out (systemd's ranges end at 1,879,048,191)."""
 
@@ -138,7 +140,7 @@ def _problem(_path: str, limits: Limits) -> str | None:
 
 
 def _found(name: str) -> str | None:
-    return shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/bin:/bin:/usr/sbin:/sbin")
+    return on_path(name, _SYSTEM_PATH)
 
 
 def _open_folders(folders: Iterable[str]) -> list[str]:

@@ -27,15 +27,14 @@ from autoscirub.sandbox.bubblewrap import (
 )
 from autoscirub.sandbox.limits import Limits
 from autoscirub.sandbox.scratch import remove_tree
-from autoscirub.sandbox.watch import Usage, end_all, excess, usage
+from autoscirub.sandbox.watch import Usage, can_look, end_all, excess, status_of, usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["ISOLATIONS", "Isolated", "Isolation", "available", "run_isolated"]
+__all__ = ["Isolated", "Isolation", "available", "run_isolated"]
 
 Isolation = Literal["best", "bubblewrap", "process"]
-ISOLATIONS: tuple[Isolation, ...] = ("best", "bubblewrap", "process")
 
 _KEPT_BYTES = 64 * 1024
 _WATCH_SECONDS = 0.1
@@ -164,17 +163,29 @@ def _running() -> int:
 def _words(kind: str, problem: str | None, network: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
     off = () if network else ("no network",)
     on = ("network (declared open)",) if network else ()
+    looks = can_look()
+    limited = (
+        _LIMITED if looks else (*(word for word in _LIMITED if word != "memory"), "memory of each process")
+    )
+    unwatched: tuple[str, ...] = (
+        () if looks else ("memory of all its processes together (no /proc to look at them)",)
+    )
     if kind == "bubblewrap":
         inside = ("file system", "sight of other processes", "number of processes", "end of all it started")
         rootly = ("making user namespaces (run as root)",) if os.geteuid() == 0 else ()
-        return (*inside, *off, *_LIMITED), (*on, *rootly)
+        return (*inside, *off, *limited), (*on, *rootly, *unwatched)
     asked = f" ({problem})" if problem else ""
     open_to = (
         f"files outside its folder can be read and written, the earlier results among them{asked}",
         "the network is open",
         "other processes of this user can be seen and ended",
     )
-    return ("number of processes (watched)", *_LIMITED), open_to
+    if not looks:
+        unwatched += (
+            "number of processes, and the end of those that leave its group (no /proc to look at them)",
+        )
+        return limited, (*open_to, *unwatched)
+    return ("number of processes (watched)", *limited), open_to
 
 
 class _Run:
@@ -231,13 +242,14 @@ class _Run:
                 self._stream.close()
         if ended is None and self._said_bytes > self._limits.output:
             ended = f"printed more than {self._limits.output:,} bytes"
-        if ended is None and self._process.returncode < 0:
+        if self._process.returncode is None:
+            ended = f"{ended or 'it ran on'}, and could not be ended"
+        elif ended is None and self._process.returncode < 0:
             ended = f"the process that keeps it was ended by {_signal(-self._process.returncode)}"
-        status = self._process.returncode
         text = b"".join(self._tail)[-_KEPT_BYTES:].decode("utf-8", "replace")
         more = (f"{len(left)} of its processes could not be ended",) if left else ()
         return Isolated(
-            status if status >= 0 else 128 - status,
+            status_of(self._process),
             text,
             ended,
             timed_out,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
-import shutil
 import signal
 import subprocess
 import threading
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
 from autoscirub.errors import SandboxError
+from autoscirub.programs import on_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -47,7 +47,7 @@ def run_program(
     `environment` is added to ours. Its output (both streams) goes to `said` line by line as it comes; the last
     64 KB are kept. After `seconds` the whole process group is ended. Raises SandboxError when it cannot be started.
     """
-    program = shutil.which(command[0], path=os.environ.get("PATH")) if command else None
+    program = on_path(command[0]) if command else None
     if program is None:
         raise SandboxError(f"{command[0] if command else '(no command)'}: no such program on PATH")
     try:
@@ -73,7 +73,9 @@ def run_program(
     finally:
         _end_group(process)
         reader.finish()
-    return Finished(process.returncode, reader.text(), timed_out)
+    # Killed, and not ended: it hangs in the kernel, and its status is none.
+    status = -signal.SIGKILL if process.returncode is None else process.returncode
+    return Finished(status, reader.text(), timed_out)
 
 
 class _Reader(threading.Thread):

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
     from autoscirub.sandbox.limits import Limits
 
-__all__ = ["Usage", "descendants", "end_all", "excess", "usage"]
+__all__ = ["Usage", "can_look", "descendants", "end_all", "excess", "status_of", "usage"]
 
 _PROC = Path("/proc")
 _PATIENCE = 5.0
+_KILLED = 128 + signal.SIGKILL
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,11 @@ def usage(folders: Iterable[Path]) -> Usage:
                     if stat.S_ISDIR(status.st_mode):
                         waiting.append(entry.path)
     return Usage(size, files)
+
+
+def can_look() -> bool:
+    """Whether processes can be looked at here: where not, none that is found means nothing."""
+    return (_PROC / "self" / "stat").is_file()
 
 
 def descendants(pid: int) -> list[int]:
@@ -101,6 +107,12 @@ def end_all(process: subprocess.Popen[bytes], folders: Sequence[Path], *, gently
             return []
         if monotonic() > until:
             return left
+
+
+def status_of(process: subprocess.Popen[bytes]) -> int:
+    """Its exit status, 128 + n when signal n ended it. That of a kill where it was killed, and has not ended."""
+    status = process.returncode
+    return _KILLED if status is None else status if status >= 0 else 128 - status
 
 
 def _parents() -> list[tuple[int, int]]:

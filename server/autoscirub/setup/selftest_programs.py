@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from autoscirub.errors import JudgeError
-from autoscirub.judging import ReadReply, ask_panel, ask_within, open_backend
+from autoscirub.judging import ReadReply, ask_panel, open_backend
 from autoscirub.models import CriterionVerdict, JudgeConfig, JudgeReply, JudgeRequest
 from autoscirub.setup.selftest_ground import Came, Check, listed, processes_of
 
@@ -103,29 +102,16 @@ def _read(reply: JudgeReply) -> ReadReply:
     return ReadReply(CriterionVerdict.model_validate(found))
 
 
-async def _asked(config: JudgeConfig, request: JudgeRequest, folder: Path) -> Member | JudgeError:
-    """A panel of one on it; the error where asking alone gives one already."""
+async def _asked(config: JudgeConfig, request: JudgeRequest, folder: Path) -> Member:
+    """What a panel of one comes to."""
     import anyio
 
     backend = open_backend(config, folder, trusted=True)
     assert backend is not None  # noqa: S101 - "command" is built in
-    try:
-        reply = await ask_within(backend, request)
-    except JudgeError as error:
-        return error
-    if _read(reply).verdict is not None:
-        return _member(reply)
     [member] = await ask_panel(
         backend, request, repeats=1, agree=1, read=_read, gate=anyio.CapacityLimiter(1)
     )
     return member
-
-
-def _member(reply: JudgeReply) -> Member:
-    from autoscirub.models import Member
-
-    verdict = _read(reply).verdict
-    return Member(member=1, verdict=verdict, answer=getattr(verdict, "satisfied", None))
 
 
 def _ran(program: Program, ground: Ground) -> Came:
@@ -164,8 +150,8 @@ def _ran(program: Program, ground: Ground) -> Came:
     return Came(f"limit {program.seconds:g} s; over after {took:.1f} s{after}", listed(through), cannot)
 
 
-def _wrong(program: Program, came: Member | JudgeError) -> list[str]:
-    error = str(came) if isinstance(came, JudgeError) else came.error
+def _wrong(program: Program, came: Member) -> list[str]:
+    error = came.error
     if not program.says:
         return [] if error is None else [f"an answer was refused: {error[:200]}"]
     if error is None:

@@ -107,6 +107,8 @@ class Bound:
     question: str
     attack: Callable[[Ground], tuple[Rerun, list[str], str]]
     """The run, what got through, and what was tried."""
+    leaves: bool = False
+    """Whether the question is also what is left running, which cannot be told where processes cannot be looked at."""
 
 
 def _read(ground: Ground) -> tuple[Rerun, list[str], str]:
@@ -195,12 +197,18 @@ BOUNDS: dict[str, Bound] = {
     "environment": Bound(("clean environment",), "Is the user's environment not in it?", _look),
     "processes of others": Bound(("sight of other processes",), "Can it neither see nor end them?", _see),
     "number of processes": Bound(
-        ("number of processes", "number of processes (watched)"), "Is it bounded, and are all ended?", _fork
+        ("number of processes", "number of processes (watched)"),
+        "Is it bounded, and are all ended?",
+        _fork,
+        leaves=True,
     ),
     "memory": Bound(("memory",), "Is it bounded?", _allocate),
-    "time": Bound(("wall clock",), "Is it ended at its limit?", _spin),
+    "time": Bound(("wall clock",), "Is it ended at its limit?", _spin, leaves=True),
     "what it leaves running": Bound(
-        ("end of all it started", "number of processes (watched)"), "Does a daemon end with its run?", _leave
+        ("end of all it started", "number of processes (watched)"),
+        "Does a daemon end with its run?",
+        _leave,
+        leaves=True,
     ),
 }
 
@@ -217,7 +225,9 @@ def _tried(name: str, ground: Ground) -> Came:
     if _BEGUN not in ran.output:
         return Came(what, cannot=f"the attack did not start inside: {ran.output[-200:].strip() or ran.ended}")
     if any(word in ran.enforced for word in bound.words):
-        return Came(f"{what}; isolation {ran.isolation}", listed(through))
+        unseen = bound.leaves and processes_of(str(ground.root)) is None
+        cannot = "whether a process of it is left cannot be looked at here (no /proc)" if unseen else None
+        return Came(f"{what}; isolation {ran.isolation}", listed(through), cannot)
     reached = "; ".join(through) or "it did not come through this time, but nothing keeps it from it"
     return Came(
         f"{what}; isolation {ran.isolation}", cannot=f"cannot be enforced here: {reached}", advice=_advice()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from autoscirub.checks import LOCK_NAME, PREDICTIONS_NAME, read_lock, require_frozen
 from autoscirub.errors import BusyError, HistoryError, PredictionsError, TamperedError
 from autoscirub.models import PredictionsLock, PreregLock, now, strict_json
+from autoscirub.programs import on_path
 from autoscirub.setup.selftest_ground import Came, Check, listed
 from autoscirub.store import StateStore, open_project, sha256_bytes
 
@@ -155,7 +156,7 @@ FORGERIES: dict[str, Callable[[Path], None]] = {
 
 
 def _forged(ground: Ground) -> Came:
-    if shutil.which("git") is None:
+    if on_path("git") is None:
         return Came("", cannot="git is not there, and the history needs it", advice=(_GIT,))
     frozen, through = _frozen(ground), []
     if _refused(frozen):
@@ -170,7 +171,7 @@ def _forged(ground: Ground) -> Came:
 
 
 def _bundle(ground: Ground) -> Came:
-    if shutil.which("git") is None:
+    if on_path("git") is None:
         return Came("", cannot="git is not there, and the history needs it", advice=(_GIT,))
     root, through = _frozen(ground), []
     bundle = root / ".autoscirub" / "history.bundle"

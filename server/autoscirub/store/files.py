@@ -9,9 +9,13 @@ import os
 import secrets
 import stat
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from autoscirub.errors import StateError
 from autoscirub.store.steps import step
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
 
 __all__ = [
     "TEMPORARY_PREFIX",
@@ -20,6 +24,7 @@ __all__ = [
     "leads_out",
     "read_regular",
     "refuse_unusable",
+    "regular_chunks",
     "sha256_bytes",
     "sha256_file",
     "write_atomic",
@@ -85,6 +90,41 @@ def read_regular(
     that could block. With `within`, a path whose parents lead out of that folder is refused too.
     Raises `error`, saying what was found.
     """
+    descriptor = _opened(path, within, error)
+    if descriptor is None:
+        return None
+    try:
+        status = os.fstat(descriptor)
+        if status.st_size > limit:
+            raise error(f"{path}: {status.st_size:,} bytes, more than the limit of {limit:,}")
+        data = _read_up_to(descriptor, limit, status.st_size)
+    except OSError as cause:
+        raise error(f"{path}: cannot be read: {cause.strerror}") from cause
+    finally:
+        os.close(descriptor)
+    if len(data) > limit:
+        raise error(f"{path}: more than the limit of {limit:,} bytes; it grew while it was read")
+    return data
+
+
+def regular_chunks(
+    path: Path, *, size: int, within: Path | None = None, error: type[Exception] = StateError
+) -> Generator[bytes, None, None]:
+    """The bytes of a regular file, `size` at a time; none when nothing is there. Refuses what `read_regular` does."""
+    descriptor = _opened(path, within, error)
+    if descriptor is None:
+        return
+    try:
+        while chunk := os.read(descriptor, size):
+            yield chunk
+    except OSError as cause:
+        raise error(f"{path}: cannot be read: {cause.strerror}") from cause
+    finally:
+        os.close(descriptor)
+
+
+def _opened(path: Path, within: Path | None, error: type[Exception]) -> int | None:
+    """A regular file, opened without waiting for it; None when nothing is there."""
     refuse_unusable(path, within, error)
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -97,20 +137,11 @@ def read_regular(
                 raise error(_not_regular(path, mode)) from None
         hint = "; make it readable" if isinstance(cause, PermissionError) else ""
         raise error(f"{path}: cannot be opened: {cause.strerror}{hint}") from cause
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise error(_not_regular(path, status.st_mode))
-        if status.st_size > limit:
-            raise error(f"{path}: {status.st_size:,} bytes, more than the limit of {limit:,}")
-        data = _read_up_to(descriptor, limit, status.st_size)
-    except OSError as cause:
-        raise error(f"{path}: cannot be read: {cause.strerror}") from cause
-    finally:
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
         os.close(descriptor)
-    if len(data) > limit:
-        raise error(f"{path}: more than the limit of {limit:,} bytes; it grew while it was read")
-    return data
+        raise error(_not_regular(path, mode))
+    return descriptor
 
 
 def write_atomic(path: Path, data: bytes, *, within: Path | None = None) -> None:

@@ -10,7 +10,6 @@ import contextlib
 import functools
 import os
 import selectors
-import shutil
 import signal
 import subprocess
 import time
@@ -18,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from autoscirub.errors import HistoryError
+from autoscirub.programs import on_path
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -224,7 +224,7 @@ def git_program() -> str:
 
     Entries of PATH that are not absolute are passed over: they would look for git in the project.
     """
-    program = _on_path("git")
+    program = on_path("git")
     if program is None:
         raise HistoryError(
             "git is not on PATH, and the history needs it; install it (Debian, Ubuntu: `apt install git`; "
@@ -243,11 +243,6 @@ def plain(text: str, limit: int = 300) -> str:
 
 def _text(value: str | bytes) -> str:
     return value.decode("ascii") if isinstance(value, bytes) else value  # GitPython says str, and gives bytes
-
-
-def _on_path(name: str) -> str | None:
-    entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    return shutil.which(name, path=os.pathsep.join(entry for entry in entries if os.path.isabs(entry)))  # noqa: PTH117
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
@@ -287,7 +282,7 @@ def _isolated_git() -> Any:
             outer = [name for name in os.environ if name.startswith("GIT_") and name not in self._environment]
             if not outer:
                 return []
-            env = _on_path("env")
+            env = on_path("env")
             if env is None:
                 raise HistoryError(
                     f"unset {', '.join(outer)}: they cannot be kept from git here without `env`"

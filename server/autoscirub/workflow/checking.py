@@ -13,6 +13,7 @@ from autoscirub.checks import (
     lint_predictions,
     load_rubric,
 )
+from autoscirub.errors import CheckError
 from autoscirub.models import (
     Answer,
     Change,
@@ -26,12 +27,10 @@ from autoscirub.models import (
 )
 from autoscirub.store import Project, Session, open_project, refuse_moved, sha256_bytes
 from autoscirub.workflow.asking import asking_of
-from autoscirub.workflow.locking import with_judge
+from autoscirub.workflow.locking import require_rubric, with_judge
 from autoscirub.workflow.rerunning import record_rerun, standing_rerun
 from autoscirub.workflow.round_verification import Checked, Revision, RoundVerification
-from autoscirub.workflow.rounds import (
-    kept_model,
-)
+from autoscirub.workflow.rounds import current_round, kept_model, read_rounds
 from autoscirub.workflow.verifying import predictions_claimed, reached_on, verify_predictions
 
 if TYPE_CHECKING:
@@ -58,11 +57,19 @@ def check(
 
     With a frozen rubric this verifies the open round again, or, after a plan, closes that round with a summary
     (`changes`, `infeasible`) and opens the next. A rerun that is out of date is run again where it is trusted.
-    Raises TamperedError when something that was frozen changed. With `read_only` nothing is written and no round is
-    opened. `fresh` reuses no kept answer. `judge`: a backend instead of the configured one; `none`: nobody reads.
+    Raises TamperedError when something that was frozen changed, and CheckError for `changes` or `infeasible` where no
+    round is planned, or of a criterion that is not there: they would be dropped unseen. With `read_only` nothing is
+    written and no round is opened. `fresh` reuses no kept answer. `judge`: a backend instead of the configured one;
+    `none`: nobody reads.
     """
     opened = with_judge(open_project(project, state_dir), judge)
     with opened.reading() as session:
+        if changes or infeasible:
+            _refuse_idle(
+                opened,
+                session,
+                [each.criterion_id for each in changes] + [each.criterion_id for each in infeasible],
+            )
         loop = session.manifest.loop
         in_error = loop is not None and loop.ended is not None and loop.ended.state == "error"
         if read_only or in_error or not _anything_frozen(opened, session):
@@ -76,6 +83,22 @@ def check(
             return looked
     with opened.writing() as session:
         return check_step(opened, session, Revision(changes, infeasible), fresh=fresh, progress=progress)
+
+
+def _refuse_idle(opened: Project, session: Session, named: list[str]) -> None:
+    current = current_round(read_rounds(session))
+    if current is None or current.status != "planned":
+        raise CheckError(
+            "changes and infeasible close a round that is planned, and none is: plan it first (plan_round), or check "
+            "without them"
+        )
+    known = {criterion.criterion_id for criterion in require_rubric(opened, session)[0].model.criteria}
+    unknown = [name for name in named if name not in known]
+    if unknown:
+        raise CheckError(
+            f"changes, infeasible: {', '.join(unknown[:8])}: no such criterion; there is "
+            f"{', '.join(sorted(known)[:20])}"
+        )
 
 
 def check_step(

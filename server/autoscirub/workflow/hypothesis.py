@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from autoscirub.errors import AutoscirubError
-from autoscirub.judging import HYPOTHESIS
+from autoscirub.judging import HYPOTHESIS_SUBJECT
 from autoscirub.models import Evidence, HypothesisVerdict, JudgeVerdict
 from autoscirub.workflow.answers import ELSEWHERE, said_of, settled_members, turned
 from autoscirub.workflow.asking import Told
@@ -49,11 +49,11 @@ def judge_hypothesis(asking: Asking | None, prereg: Prereg, *, may: MayJudge, fr
     if may == "look":
         told = asking.looked_up(question, fresh=fresh)
     else:
-        told = asking.ask([question], fresh=fresh)[HYPOTHESIS]
+        told = asking.ask([question], fresh=fresh)[HYPOTHESIS_SUBJECT]
         asking.record()
     if told.verdict is None:
         return _failed(told)
-    return judged_of(told.verdict, asking.asks_on(HYPOTHESIS), elsewhere=told.elsewhere)
+    return judged_of(told.verdict, asking.asks_on(HYPOTHESIS_SUBJECT), elsewhere=told.elsewhere)
 
 
 def _failed(told: Told) -> Judged:

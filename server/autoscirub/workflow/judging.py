@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from autoscirub.checks import load_rubric, needs_reading, read_predictions
 from autoscirub.errors import AutoscirubError, CheckError, ConfigError
-from autoscirub.judging import HYPOTHESIS, price_of
+from autoscirub.judging import HYPOTHESIS_SUBJECT, price_of
 from autoscirub.models import DecidedBy, Decision, now
 from autoscirub.store import open_project
 from autoscirub.workflow.answers import ANSWERS, cost_of, failed_reading, reading_of
@@ -126,14 +126,14 @@ def _questions(
             broken.append(failed.model_copy(update={"subject": subject}))
 
     criteria = _criteria(opened, session)
-    if criterion_id == HYPOTHESIS or (criterion_id is None and predictions_claimed(opened, session)):
+    if criterion_id == HYPOTHESIS_SUBJECT or (criterion_id is None and predictions_claimed(opened, session)):
         prereg = read_predictions(require_predictions(opened, session)[1]).prereg
-        put(HYPOTHESIS, lambda: questions.of_hypothesis(prereg))
+        put(HYPOTHESIS_SUBJECT, lambda: questions.of_hypothesis(prereg))
     named = [entry for entry in criteria if criterion_id in (None, entry.criterion_id)]
-    if criterion_id not in (None, HYPOTHESIS) and not named:
+    if criterion_id not in (None, HYPOTHESIS_SUBJECT) and not named:
         known = ", ".join(entry.criterion_id for entry in criteria[:20]) or "none"
         raise CheckError(
-            f"no criterion {criterion_id!r}; there is {known}, and {HYPOTHESIS} for the predictions"
+            f"no criterion {criterion_id!r}; there is {known}, and {HYPOTHESIS_SUBJECT} for the predictions"
         )
     for criterion in named:
         if needs_reading(criterion):
@@ -181,7 +181,7 @@ def _on_hypothesis(kept: KeptVerdict, asks: Sequence[Ask], *, elsewhere: bool) -
     words = {True: "supported", False: "not supported", None: "cannot tell"}
     judged = judged_of(kept, asks, elsewhere=elsewhere)
     return Decision(
-        subject=HYPOTHESIS,
+        subject=HYPOTHESIS_SUBJECT,
         question=_ON_HYPOTHESIS,
         answer=ANSWERS[kept.answer],
         word=words[kept.answer],

@@ -11,6 +11,7 @@ from autoscirub.errors import AutoscirubError, ConfigError, StateError
 from autoscirub.judging import (
     CRITERION,
     HYPOTHESIS,
+    HYPOTHESIS_SUBJECT,
     PROMPT_VERSION,
     Digests,
     criterion_prompt,
@@ -134,7 +135,7 @@ class Questions:
             secrets.token_hex(16),
             results_contract=prereg.results_contract,
         )
-        return self._question(HYPOTHESIS, None, manifest, prompt)
+        return self._question(HYPOTHESIS_SUBJECT, None, manifest, prompt)
 
     def manifest_of(self, question: Question) -> WorkspaceManifest:
         """What a question would show now. Raises BlindingError as `of` does."""

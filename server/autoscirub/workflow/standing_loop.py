@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 from autoscirub.checks import lint_rubric, load_rubric
 from autoscirub.errors import CheckError
 from autoscirub.models import Answer, Decision, Evidence, VerificationReport, now
-from autoscirub.models.views import NextStep
+from autoscirub.models.views import LoopView, NextStep
 from autoscirub.workflow.checking import is_as_verified
 from autoscirub.workflow.locking import require_rubric, require_settings
-from autoscirub.workflow.rounds import current_round, kept_model, read_rounds
+from autoscirub.workflow.rounds import current_round, kept_model, read_rounds, unjudged
 
 if TYPE_CHECKING:
     from autoscirub.checks import Rubric
     from autoscirub.models.views import Status
     from autoscirub.store import Project, Session
+    from autoscirub.workflow.rounds import Round
 
 __all__ = ["look_at_requirements"]
 
@@ -69,7 +70,9 @@ def _loop(opened: Project, session: Session, found: Status) -> NextStep:
     if report is None or current is None:
         return NextStep("autoscirub check", "the requirements were not looked at yet")
     counts = f"{report.summary.passed} of {len(report.criteria)} criteria satisfied, round {report.round}"
-    if current.status == "open" and not is_as_verified(opened, session):
+    stale = current.status == "open" and not is_as_verified(opened, session)
+    found.loop = _view(session, report, current, stale=stale)
+    if stale:
         found.decisions.append(
             _decision(
                 "requirements",
@@ -93,6 +96,21 @@ def _loop(opened: Project, session: Session, found: Status) -> NextStep:
     if current.status == "planned":
         return NextStep("autoscirub round", "a plan is written: revise the work, then this closes the round")
     return NextStep("autoscirub round", "not every criterion is satisfied; this writes the plan")
+
+
+def _view(session: Session, report: VerificationReport, current: Round, *, stale: bool) -> LoopView:
+    untold = unjudged(report)
+    loop = session.manifest.loop
+    return LoopView(
+        round=report.round,
+        status=current.status,
+        stale=stale,
+        ended=loop.ended.state if loop is not None and loop.ended is not None else None,
+        unmet=[
+            result for result in report.criteria if not result.satisfied and result.criterion_id not in untold
+        ],
+        untold=untold,
+    )
 
 
 def _decision(subject: str, answer: Answer, word: str, sha256: str | None, note: str | None) -> Decision:

@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Callable
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
@@ -21,11 +22,13 @@ from autoscirub.checks.numbers import (
     check_numbers,
     classify,
     find_numbers,
+    gather,
     source_values,
 )
 from autoscirub.checks.numbers.spot import read_prose, spot
 from autoscirub.errors import CheckError
 from autoscirub.models import Answer, NumberClass
+from autoscirub.store import read_regular, sha256_bytes
 
 TABLE = tomllib.loads((Path(__file__).parent / "spellings.toml").read_text(encoding="utf-8"))
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
@@ -339,6 +342,42 @@ def test_a_list_of_marks_among_a_crowd_of_values_is_exempt(tmp_path: Path) -> No
 def test_a_quantity_in_a_name_of_the_results_is_not_exempt(tmp_path: Path) -> None:
     root = project(tmp_path, "| Share 99.9 percent | 4.19 |", {"a": 4.19, "name": "Share 99.9 percent"})
     assert [n.cls.value for n in check_numbers(root).numbers] == ["without_source", "matched"]
+
+
+def test_a_number_too_long_to_be_listed_is_cut_with_a_sign_that_it_goes_on() -> None:
+    [long, least] = find_numbers(f"It is {'1' * 81} and {'2' * 80}.")
+    assert (long.text, least.text) == ("1" * 79 + "…", "2" * 80)
+
+
+@pytest.mark.parametrize("layout", [r"\definecolor{x}{rgb}{0.25,0.5,0.75}", r"\colorlet{x}{red!37}"])
+def test_a_command_that_sets_a_colour_states_no_number(layout: str) -> None:
+    found = find_numbers(f"{layout} It is 4.19.", "latex")
+    assert [number.text for number in found if number.exempt is None] == ["4.19"]
+
+
+def test_the_values_of_a_json_source_are_of_the_bytes_that_the_answer_is_bound_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = project(tmp_path, "It is 7.25.", {"a": 4.19}, more__json='{"x": 7.25}')
+
+    def read_and_swapped(path: Path, **options: Any) -> bytes | None:
+        data = read_regular(path, **options)
+        if path.name == "more.json":
+            path.write_text('{"x": 8.5}', encoding="utf-8")  # whoever reads again reads this
+        return data
+
+    monkeypatch.setattr(gather, "read_regular", read_and_swapped)
+    found = check_numbers(root, sources=["more.json"])
+    assert found.decision.answer is Answer.HOLDS
+    assert found.decision.evidence[1].sha256 == sha256_bytes(b'{"x": 7.25}')
+
+
+@pytest.mark.parametrize("cell", ["1_500", "1_500.0", "1_5e0_2", "nan", "inf", "1e400"])
+def test_a_cell_that_is_a_number_to_python_alone_is_no_source(tmp_path: Path, cell: str) -> None:
+    root = project(tmp_path, "It is 1500 MW and 4.19 m.", {"a": 4.19}, t__csv=f"bus,p\nx,7\ny,{cell}\n")
+    found = check_numbers(root, sources=["results", "t.csv"])
+    assert found.numbers[0].cls is NumberClass.WITHOUT_SOURCE
+    assert found.decision.answer is Answer.COULD_NOT_BE_TOLD
 
 
 @pytest.mark.parametrize("name", ["results.json", "t.csv", "copy.txt"])

@@ -6,6 +6,7 @@ from autoscirub.checks.numbers.check import (
     check_numbers,
     classify,
     decide_numbers,
+    names_number,
 )
 from autoscirub.checks.numbers.gather import source_fault, source_files
 from autoscirub.checks.numbers.match import match
@@ -31,6 +32,7 @@ __all__ = [
     "decide_numbers",
     "find_numbers",
     "match",
+    "names_number",
     "prediction_values",
     "source_fault",
     "source_files",

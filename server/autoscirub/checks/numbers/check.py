@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,6 +42,7 @@ __all__ = [
     "check_numbers",
     "classify",
     "decide_numbers",
+    "names_number",
 ]
 
 REPORT_LIMIT = 2 * 1024 * 1024
@@ -202,6 +204,11 @@ def _said(report: str, number: ReportNumber) -> str:
     """One line: `report.md:41 "3.45 TWh"  results.available_wind_twh = 4.1927`."""
     text = shown(" ".join(number.text.split()), 60)
     return f'{report}:{number.place} "{text}"  {number.told}'.rstrip()
+
+
+def names_number(report: str, line: str) -> bool:
+    """Whether a line of a Decision over `report` is about one of its numbers, rather than about what else is open."""
+    return re.match(rf'{re.escape(report)}:(?:cell \d+ line )?\d+ "', line) is not None
 
 
 def _lines(report: str, numbers: list[ReportNumber]) -> list[str]:

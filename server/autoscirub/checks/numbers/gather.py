@@ -10,7 +10,7 @@ from autoscirub.checks.artifacts.paths import path_faults
 from autoscirub.checks.numbers.labels import csv_labels, json_labels
 from autoscirub.checks.numbers.sources import MAX_VALUES, csv_values, prediction_values, source_values
 from autoscirub.checks.predictions import PREDICTIONS_NAME
-from autoscirub.checks.results import find_results, load_results
+from autoscirub.checks.results import find_results, load_results, read_results
 from autoscirub.errors import CheckError
 from autoscirub.models import Evidence
 from autoscirub.store import read_regular, read_toml, sha256_bytes
@@ -100,7 +100,7 @@ def _gather(gathered: Gathered, root: Path, config: ProjectConfig, name: str, *,
     else:
         data = _read(root, name, config.limits.results_bytes, needed=True) or b""
         if name.endswith(".json"):
-            loaded = load_results(root, name, limit=config.limits.results_bytes)
+            loaded = read_results(data, name)  # of the same bytes as the digest below
             _take(gathered, source_values(loaded.values, name))
             gathered.labels.update(json_labels(loaded.values))
         else:

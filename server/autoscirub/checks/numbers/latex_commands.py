@@ -23,27 +23,27 @@ CODE = {
 }  # fmt: skip
 """Environments that are no prose."""
 POINTS = re.compile(
-    r"(?:no|[A-Za-z]?)cite[a-z]*|(?:auto|eq|page|name|v|c|C|sub)?ref|label|url|path|bibitem|usepackage"
-    r"|documentclass|includegraphics|bibliography|bibliographystyle|hypertarget|hyperlink|tag|href|begin|end"
-    r"|pagestyle|thispagestyle|geometry|hypersetup|graphicspath|addbibresource|color|textcolor|definecolor"
+    r"(?:no|[A-Za-z]?)cite[a-z]*|(?:auto|eq|page|name|v|c|sub)?ref|label|url|path|bibitem|usepackage"
+    r"|documentclass|includegraphics|bibliography|bibliographystyle|hypertarget|hyperlink|tag|href"
+    r"|pagestyle|thispagestyle|geometry|hypersetup|graphicspath|addbibresource|color|textcolor"
     r"|RequirePackage|PassOptionsToPackage|lstset|tikzset|pgfplotsset|sisetup|captionsetup|setlist|usetheme"
-    r"|usecolortheme|usetikzlibrary|usepgfplotslibrary|colorlet",
+    r"|usecolortheme|usetikzlibrary|usepgfplotslibrary",
     re.IGNORECASE,
 )
 """Commands whose first argument points somewhere or sets something, and says nothing."""
 _CITES = re.compile(r"(?:no|[A-Za-z]?)cite[a-z]*|bibitem|bibliography", re.IGNORECASE)
-_REFERS = re.compile(r"(?:auto|eq|page|name|v|c|C|sub)?ref|label|tag|hyper(?:target|link)", re.IGNORECASE)
+_REFERS = re.compile(r"(?:auto|eq|page|name|v|c|sub)?ref|label|tag|hyper(?:target|link)", re.IGNORECASE)
 LAYOUT = {
-    "vspace": 1, "hspace": 1, "vskip": 0, "setlength": 2, "addtolength": 2, "setcounter": 2, "addtocounter": 2,
+    "vspace": 1, "hspace": 1, "setlength": 2, "addtolength": 2, "setcounter": 2, "addtocounter": 2,
     "multicolumn": 2, "multirow": 2, "resizebox": 2, "scalebox": 1, "cline": 1, "cmidrule": 1, "fontsize": 2,
-    "rule": 2, "parbox": 1, "definecolor": 3, "raisebox": 1, "columnwidth": 0, "linespread": 1, "titlespacing": 4,
+    "rule": 2, "parbox": 1, "definecolor": 3, "raisebox": 1, "linespread": 1, "titlespacing": 4,
     "colorlet": 2,
 }  # fmt: skip
 """Commands that lay out, and how many of their arguments are measures or names."""
 OPTIONED = re.compile(
     r"includegraphics|usepackage|documentclass|RequirePackage|num(?:list|range|product)?|ang|SI(?:range|list)?|si"
     r"|qty(?:range|list|product)?|unit|lstinline|mintinline|sqrt|parbox|makebox|framebox|raisebox|rule|cmidrule|multirow"
-    r"|footnotemark|pagebreak|linebreak|nopagebreak|nolinebreak|includepdf|tikz|href|setlist|newtheorem|smash|xspace",
+    r"|footnotemark|pagebreak|linebreak|nopagebreak|nolinebreak|tikz|href|setlist|newtheorem|smash|xspace",
 )
 """Commands whose [...] is an option. After any other it is text: \\item[55 percent], \\in[3, 5]."""
 SHAPED = frozenset({"tabular", "tabularx", "tabular*", "array", "longtable", "minipage", "wrapfigure", "multicols",

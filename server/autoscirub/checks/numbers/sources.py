@@ -14,6 +14,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from autoscirub.checks.cells import number_in
 from autoscirub.checks.numbers.readings import MAX_DIGITS
 from autoscirub.checks.numbers.spot import find_numbers
 from autoscirub.errors import CheckError
@@ -112,13 +113,7 @@ def csv_values(data: bytes, name: str) -> Iterator[Source]:
 def _number(cell: str) -> int | float | None:
     if not cell or len(cell) > 60:
         return None
-    try:
-        value: int | float = int(cell)
-    except ValueError:
-        try:
-            value = float(cell)
-        except ValueError:
-            return None
+    value = number_in(cell)
     return value if _usable(value) else None
 
 

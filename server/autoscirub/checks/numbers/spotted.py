@@ -103,13 +103,18 @@ class Lines:
             offset, cell = self._cells[bisect_right(self._cells, (start, 1 << 60)) - 1]
             line -= bisect_right(self._starts, offset) - 1
         context = self._text[max(at, start - _CONTEXT) : min(stop, end + _CONTEXT)]
-        return Spotted(line, self._text[start:end][:80], start, end, cell=cell, context=context)
+        return Spotted(line, _listed(self._text[start:end]), start, end, cell=cell, context=context)
 
     def hidden(self, piece: Hidden) -> Spotted:
         """What no reader sees, as one entry: from its first digit to its last."""
         number = self.spotted(piece.start, piece.start)
         shown = digits_as_ascii(piece.text)
         if (digits := re.search(r"[0-9](?:.*[0-9])?", " ".join(shown.split()))) is not None:
-            number.text = digits[0] if len(digits[0]) <= _LONGEST else f"{digits[0][: _LONGEST - 1]}…"
+            number.text = _listed(digits[0])
         number.exempt = piece.reason
         return number
+
+
+def _listed(text: str) -> str:
+    """A number as it is listed: one that is cut off says so, since its beginning is another number."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

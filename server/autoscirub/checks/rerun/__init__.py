@@ -2,17 +2,17 @@
 
 from autoscirub.checks.rerun.basis import rerun_basis
 from autoscirub.checks.rerun.comparing import Comparison, Status
-from autoscirub.checks.rerun.deciding import RERUN_WORDS
+from autoscirub.checks.rerun.deciding import RERUN_WORDS, fell_out
 from autoscirub.checks.rerun.keeping import last_output, rerun_record
 from autoscirub.checks.rerun.lines import key_lines
-from autoscirub.checks.rerun.running import NOT_TRUSTED, Rerun, rerun
+from autoscirub.checks.rerun.running import Rerun, rerun
 
 __all__ = [
-    "NOT_TRUSTED",
     "RERUN_WORDS",
     "Comparison",
     "Rerun",
     "Status",
+    "fell_out",
     "key_lines",
     "last_output",
     "rerun",

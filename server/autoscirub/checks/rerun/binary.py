@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import io
+import struct
 import zipfile
+import zlib
 from importlib import import_module
+from tokenize import TokenError
 from typing import TYPE_CHECKING, Any
 
 from autoscirub.checks.rerun.pairs import Comparison, Status, Tolerance, Unclear
@@ -20,6 +23,13 @@ _SHOWN_ELEMENTS = 20
 _FORMATS = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP")
 _MODES = frozenset({"1", "L", "LA", "P", "PA", "RGB", "RGBA"})
 """Kinds of pixels that are the same as RGBA of 8 bits, whatever they hold."""
+_UNREADABLE = (
+    ValueError, OSError, EOFError, KeyError, MemoryError, zipfile.BadZipFile, zlib.error,
+    RuntimeError,  # an archive with a password, or (NotImplementedError) packed in a way that is not known
+    TypeError, OverflowError, SyntaxError, TokenError,  # a header that is no Python, or says no size
+    struct.error,
+)  # fmt: skip
+"""What NumPy and Pillow raise for what a file holds."""
 _BITS, _SAMPLES = 258, 277
 """Tags of TIFF: the bits of each channel, and how many channels there are."""
 
@@ -35,7 +45,7 @@ def compare_arrays(
         return
     try:
         old, new = _load(numpy, before), _load(numpy, after)
-    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, MemoryError) as error:
+    except _UNREADABLE as error:
         yield Unclear(path, f"its bytes differ, and it is no NumPy file that can be read: {str(error)[:100]}")
         return
     for name in dict.fromkeys([*old, *new]):
@@ -51,16 +61,29 @@ def compare_arrays(
 
 def _compare_one(
     numpy: Any, path: str, name: str | None, old: Any, new: Any, tolerance: Tolerance
-) -> Iterator[Comparison]:
-    if old.shape != new.shape or old.dtype.kind != new.dtype.kind:
+) -> Iterator[Comparison | Unclear]:
+    kind, fields = old.dtype.kind, old.dtype.names
+    # Fields, and bytes without a type, are compared only with their like: NumPy refuses, or takes them by place.
+    if old.shape != new.shape or kind != new.dtype.kind or (kind == "V" and old.dtype != new.dtype):
         yield Comparison(path, name, _shape(old), _shape(new), Status.MOVED)
         return
-    if old.dtype.kind in "fc":
+    if fields:
+        for field in fields:
+            yield from _compare_one(numpy, path, f"{name or ''}.{field}", old[field], new[field], tolerance)
+        return
+    if kind in "mM" and numpy.datetime_data(old.dtype) != numpy.datetime_data(new.dtype):
+        # Another unit overflows without a word, and two dates that are not the same would be.
+        yield Unclear(path, f"its dates are in other units: {old.dtype} before, {new.dtype} now")
+        return
+    if kind in "fc":
         with numpy.errstate(all="ignore"):
-            same = (old == new) | (numpy.isnan(old) & numpy.isnan(new))
+            same = _same(numpy, old.real, new.real)
+            same = same & _same(numpy, old.imag, new.imag) if kind == "c" else same
             close = numpy.abs(new - old) <= tolerance.atol + tolerance.rtol * numpy.abs(old)
         # An infinity is within a relative tolerance of anything; only its equal will do.
         close = same | (close & numpy.isfinite(old) & numpy.isfinite(new))
+    elif kind in "mM":
+        same = close = (old == new) | (numpy.isnat(old) & numpy.isnat(new))
     else:
         same = close = numpy.asarray(old == new)
     if bool(close.all()):
@@ -77,14 +100,34 @@ def _compare_one(
         yield Comparison(path, name, _shape(old), count, Status.MOVED)
 
 
+def _same(numpy: Any, old: Any, new: Any) -> Any:
+    return (old == new) | (numpy.isnan(old) & numpy.isnan(new))
+
+
 def _load(numpy: Any, data: bytes) -> dict[str | None, Any]:
     if not zipfile.is_zipfile(io.BytesIO(data)):
-        return {None: numpy.lib.format.read_array(io.BytesIO(data), allow_pickle=False)}
+        return {None: _array(numpy, data)}
+    found: dict[str | None, Any] = {}
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         if sum(entry.file_size for entry in archive.infolist()) > _MAX_ARRAYS_BYTES:
             raise ValueError(f"more than {_MAX_ARRAYS_BYTES:,} bytes unpacked")
-    with numpy.load(io.BytesIO(data), allow_pickle=False) as arrays:
-        return {name: arrays[name] for name in arrays.files}
+        for entry in archive.infolist():
+            name = entry.filename.removesuffix(".npy")
+            if name in found:
+                raise ValueError(f"{name} stands in it twice")
+            found[name] = _array(numpy, archive.read(entry))
+    return found
+
+
+def _array(numpy: Any, data: bytes) -> Any:
+    """The one array of a file. What it holds beyond that would not be compared, so it is refused."""
+    file = io.BytesIO(data)
+    array = numpy.lib.format.read_array(file, allow_pickle=False)
+    if file.tell() != len(data):
+        raise ValueError("bytes after its array")
+    if array.size > len(data):  # of elements without a byte there may be more than fit in memory
+        raise ValueError("more elements than bytes")
+    return array
 
 
 def _shape(array: Any) -> str:
@@ -101,7 +144,7 @@ def compare_pictures(path: str, before: bytes, after: bytes) -> Iterator[Compari
 
     Of finer pixels, or of other colours, RGBA would be a rounding: they are unclear.
     """
-    from PIL import Image, ImageChops, UnidentifiedImageError
+    from PIL import Image, ImageChops
 
     pictures = []
     for data in (before, after):
@@ -114,13 +157,7 @@ def compare_pictures(path: str, before: bytes, after: bytes) -> Iterator[Compari
                     yield Unclear(path, "its bytes differ, and pictures of its kind are not compared here")
                     return
                 pictures.append(image.convert("RGBA"))
-        except (
-            UnidentifiedImageError,
-            OSError,
-            ValueError,
-            SyntaxError,
-            Image.DecompressionBombError,
-        ) as error:
+        except (*_UNREADABLE, Image.DecompressionBombError) as error:
             which = "the one before" if data is before else "the one that came out"
             yield Unclear(path, f"its bytes differ, and {which} cannot be decoded: {type(error).__name__}")
             return
@@ -146,5 +183,5 @@ def _is_plain(image: Any) -> bool:
     if image.format == "TIFF":
         bits = image.tag_v2.get(_BITS, 1)
         deepest = max(bits) if isinstance(bits, tuple) else bits
-        return deepest <= 8 and image.tag_v2.get(_SAMPLES, 1) == len(image.getbands())
+        return bool(deepest <= 8 and image.tag_v2.get(_SAMPLES, 1) == len(image.getbands()))
     return True

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 __all__ = [
+    "CANNOT",
     "EXECUTABLE",
+    "LINK_OUT",
+    "SAME_BYTES",
     "Copied",
     "Layout",
     "copy_project",
@@ -37,6 +40,10 @@ _MAX_FILES = 200_000
 _NEVER = {".git": "version control", "__pycache__": "compiled code"}
 _OURS = ".prereg.lock"
 EXECUTABLE = " executable"
+SAME_BYTES = "holds the same bytes as an output"
+LINK_OUT = "a link out of the project"
+CANNOT = "cannot be "
+"""Why something is left out that a rerun says of itself: these, and what begins with the last."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +89,7 @@ def walk(layout: Layout, left_out: dict[str, str] | None = None) -> Iterator[tup
             with os.scandir(layout.root / folder) as entries:
                 found = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
-            left_out[folder or "."] = f"cannot be listed: {error.strerror}"
+            left_out[folder or "."] = f"{CANNOT}listed: {error.strerror}"
             continue
         for entry in found:
             path = f"{folder}/{entry.name}" if folder else entry.name
@@ -195,12 +202,12 @@ def _take(
         except OSError as error:
             if into is not None:
                 into.unlink(missing_ok=True)
-            copied.left_out[path] = f"cannot be read: {error.strerror}"
+            copied.left_out[path] = f"{CANNOT}read: {error.strerror}"
             return
         if (size, digest) in outputs:
             if into is not None:
                 into.unlink()
-            copied.left_out[path] = "holds the same bytes as an output"
+            copied.left_out[path] = SAME_BYTES
             return
         executable = bool(status.st_mode & 0o100)
         if into is not None:
@@ -239,7 +246,7 @@ def _why_not(layout: Layout, entry: os.DirEntry[str], status: os.stat_result) ->
     mode = status.st_mode
     if stat.S_ISLNK(mode):
         real, root = os.path.realpath(entry.path), os.path.realpath(layout.root)
-        return None if Path(real).is_relative_to(root) else "a link out of the project"
+        return None if Path(real).is_relative_to(root) else LINK_OUT
     if stat.S_ISDIR(mode):
         return "a virtual environment" if is_environment(Path(entry.path)) else None
     return None if stat.S_ISREG(mode) else describe_kind(mode)

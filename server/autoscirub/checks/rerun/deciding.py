@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from autoscirub.checks.artifacts.paths import shown
 from autoscirub.checks.rerun.comparing import Comparison, Status, Unclear
-from autoscirub.models import PLAIN_PROCESS, Answer, DecidedBy, Decision, Evidence, now
+from autoscirub.checks.rerun.copying import CANNOT, LINK_OUT, SAME_BYTES
+from autoscirub.models import PLAIN_PROCESS, VALUES, Answer, DecidedBy, Decision, Evidence, now
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from autoscirub.models import RunConfig
     from autoscirub.sandbox import Isolated
 
-__all__ = ["LAST_OUTPUT", "RERUN_WORDS", "Tally", "decide", "some", "undecided"]
+__all__ = ["LAST_OUTPUT", "RERUN_WORDS", "Tally", "decide", "fell_out", "some", "undecided"]
 
 RERUN_WORDS: dict[Answer, str] = {
     Answer.HOLDS: "reproduced",
@@ -155,7 +156,7 @@ def _evidence(tally: Tally, config: RunConfig, ran: Isolated) -> list[Evidence]:
         )
         for one in tally.kept[:_EVIDENCE]
     ]
-    return [Evidence(key="values", note=note), Evidence(key="isolation", note=_isolation_note(ran)), *found]
+    return [Evidence(key=VALUES, note=note), Evidence(key="isolation", note=_isolation_note(ran)), *found]
 
 
 def _note(one: Comparison) -> str:
@@ -166,6 +167,12 @@ def _note(one: Comparison) -> str:
     if one.status is Status.NEW:
         return f"new: {_value(one.after)}"
     return f"{one.status.replace('_', ' ')}: {_value(one.before)} before, {_value(one.after)} after"
+
+
+def fell_out(entry: Evidence) -> bool:
+    """Whether an entry of a rerun's evidence is of a value that moved or is missing: what it does not hold for."""
+    note = entry.note or ""
+    return entry.path is not None and note.startswith((f"{Status.MOVED}: ", f"{Status.MISSING}: "))
 
 
 def _value(value: object) -> str:
@@ -189,8 +196,8 @@ def _isolation_note(ran: Isolated) -> str:
 
 def _always_open(ran: Isolated, copied: Copied) -> list[str]:
     """What no rerun settles, and what this one did not enforce."""
-    same = [path for path, why in copied.left_out.items() if why.startswith("holds")]
-    links = [path for path, why in copied.left_out.items() if "link" in why or why.startswith("cannot")]
+    same = [path for path, why in copied.left_out.items() if why == SAME_BYTES]
+    links = [path for path, why in copied.left_out.items() if why == LINK_OUT or why.startswith(CANNOT)]
     return [
         "reproduced is not computed: numbers that are written into the code come out again too",
         *(f"not enforced ({ran.isolation}): {word}" for word in ran.not_enforced),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from autoscirub.checks.cells import number_in
 from autoscirub.store import sha256_bytes
 
 __all__ = ["ABSENT", "Comparison", "Status", "Tolerance", "Unclear", "judge_pair", "judge_text", "whole_file"]
@@ -94,10 +95,8 @@ def judge_text(before: str, after: str, tolerance: Tolerance) -> Status:
         return Status.EQUAL
     if _INTEGER.fullmatch(before) and _INTEGER.fullmatch(after):
         return Status.EQUAL if before.strip().lstrip("+") == after.strip().lstrip("+") else Status.MOVED
-    try:
-        return judge_pair(float(before), float(after), tolerance)
-    except ValueError:
-        return Status.MOVED
+    old, new = number_in(before), number_in(after)
+    return Status.MOVED if old is None or new is None else judge_pair(old, new, tolerance)
 
 
 def whole_file(path: str, before: bytes, after: bytes) -> Comparison:

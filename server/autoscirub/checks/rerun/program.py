@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from autoscirub.checks.rerun.environment import MAX_FILES, environment_of, fingerprint, settings_of
 from autoscirub.errors import SandboxError
+from autoscirub.programs import on_path, path_entries
 from autoscirub.store import read_regular, sha256_bytes, sha256_file
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def find_program(command: Sequence[str], root: Path) -> Program:
 
 
 def _find(name: str, root: Path) -> Path:
-    found = str(root / name) if "/" in name else shutil.which(name)
+    found = str(root / name) if "/" in name else on_path(name)
     if found is None or not os.access(found, os.X_OK) or not Path(found).is_file():
         where = "in the project" if "/" in name else "on PATH"
         raise SandboxError(f"{name}: no such program {where}; look at [run] command in autoscirub.toml")
@@ -129,7 +130,7 @@ def _ask_on_path(front: Sequence[Path], root: Path) -> dict[str, Any] | None:
     The first of: the folders before it inside, the user's PATH, the system's programs. The project's are passed over:
     an environment there that is active outside is not on PATH inside.
     """
-    listed = [Path(os.path.abspath(name)) for name in os.get_exec_path() if name]  # noqa: PTH100 - links must stay
+    listed = [Path(os.path.abspath(name)) for name in path_entries()]  # noqa: PTH100 - links must stay
     for name in ("python3", "python"):
         for folder in dict.fromkeys([*front, *listed, *map(Path, _PATH)]):
             python = shutil.which(name, path=str(folder))

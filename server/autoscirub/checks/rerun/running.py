@@ -18,7 +18,15 @@ from autoscirub.checks.rerun.comparing import (
     compare_file,
     is_ignored,
 )
-from autoscirub.checks.rerun.copying import Copied, Layout, copy_project, holding_any, matches, stamps
+from autoscirub.checks.rerun.copying import (
+    SAME_BYTES,
+    Copied,
+    Layout,
+    copy_project,
+    holding_any,
+    matches,
+    stamps,
+)
 from autoscirub.checks.rerun.deciding import Tally, decide, some, undecided
 from autoscirub.checks.rerun.plan import Plan, configured, planned, read_results
 from autoscirub.checks.rerun.program import find_program
@@ -29,9 +37,7 @@ if TYPE_CHECKING:
     from autoscirub.models import Decision, RerunBasis, RunConfig
     from autoscirub.store import Project
 
-__all__ = ["NOT_TRUSTED", "Rerun", "rerun"]
-
-NOT_TRUSTED = "not rerun: not trusted"
+__all__ = ["Rerun", "rerun"]
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,9 @@ def rerun(
     """
     config = configured(project)
     if not trusted:
-        raise TrustError(f"{NOT_TRUSTED}; look at what would run with `autoscirub trust`, and allow it")
+        raise TrustError(
+            "not rerun: not trusted; look at what would run with `autoscirub trust`, and allow it"
+        )
     plan = planned(project)
     scratch = Path(tempfile.mkdtemp(prefix="rerun-")).resolve()
     try:
@@ -104,7 +112,7 @@ def _rerun(
     basis = basis_of(config, copied, program, compared)
     inside = [folder for folder in program.readable if folder.is_relative_to(project.root)]
     if holding := holding_any(inside, before.values()):
-        why = f"{some([str(path.relative_to(project.root)) for path in holding])}: holds the same bytes as an output"
+        why = f"{some([str(path.relative_to(project.root)) for path in holding])}: {SAME_BYTES}"
         held = f"{why}, where the program reads; move it away"
         return Rerun(undecided(held, basis.digest, None), basis=basis, compared=compared)
     inside_copy = Layout(copy, scratch, layout.outputs, ())

@@ -116,10 +116,12 @@ class CommandBackend:
                 f"one verdict was expected{said}",
                 raw,
             )
+        if asked.left:
+            raise JudgeError(
+                f"judge command: {len(asked.left)} of its processes could not be ended{said}", raw
+            )
         if status:
             raise JudgeError(f"judge command: {_how_it_ended(status)}{said}", raw)
-        if asked.left:
-            raise JudgeError(f"judge command: {len(asked.left)} of its processes could not be ended", raw)
         return _reply(asked.output, secrets, said, raw)
 
 

@@ -8,13 +8,13 @@ covers the words alone, and a verdict of another program is another verdict.
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autoscirub.errors import ConfigError, JudgeError
 from autoscirub.judging.backends.starting import PROJECT, started
+from autoscirub.programs import on_path
 from autoscirub.store import sha256_file
 
 if TYPE_CHECKING:
@@ -88,11 +88,7 @@ class JudgeProgram:
     def _place(self, first: str) -> Path | None:
         if first.startswith(PROJECT) or os.sep in first:
             return Path(os.path.abspath(self._root / self._filled(first)))  # noqa: PTH100 - links must stay
-        # As git is looked up: what lies in the current folder is not found by its bare name.
-        absolute = [
-            part for part in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(part).is_absolute()
-        ]
-        found = shutil.which(first, path=os.pathsep.join(absolute))
+        found = on_path(first)
         return Path(found) if found else None
 
     def _filled(self, word: str) -> str:

@@ -1,0 +1,167 @@
+"""Serving over streamable HTTP, on loopback, to whoever has the token.
+
+A page in a browser on this machine can send requests here too. It is kept out three times: it does not have the
+token, its Origin is another, and a name that was bound to loopback to fool the browser is not in our Host.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import secrets
+import socket
+import sys
+from typing import TYPE_CHECKING, Any
+
+from autoscirub.errors import ConfigError, StateError
+from autoscirub.store.files import read_regular, write_atomic
+from autoscirub.store.userdata import user_data_dir
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, MutableMapping
+    from pathlib import Path
+
+    from mcp.server import Server
+
+    Scope = MutableMapping[str, Any]
+    Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+    Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+    App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+__all__ = ["PATH", "TOKEN_VARIABLE", "Guard", "serve_http", "token"]
+
+PATH = "/mcp"
+TOKEN_VARIABLE = "AUTOSCIRUB_TOKEN"  # noqa: S105 - the variable's name
+_TOKEN_NAME = "serve-token"  # noqa: S105 - the file's name
+_LEAST_TOKEN = 32
+_SESSIONS = 32
+_SESSION_SECONDS = 30 * 60
+_CONNECTIONS = 128
+_BODY_BYTES = 4 * 1024 * 1024
+
+
+def token() -> tuple[str, str]:
+    """The token, and where it is from: the environment's, else one in a private file that is made at first use.
+
+    Raises ConfigError for one that is too short to be a secret, and StateError where none can be kept.
+    """
+    given = os.environ.get(TOKEN_VARIABLE)
+    if given:
+        if len(given) < _LEAST_TOKEN or not given.isascii() or not given.isprintable() or " " in given:
+            raise ConfigError(
+                f"{TOKEN_VARIABLE}: is no secret to be used; give at least {_LEAST_TOKEN} printable ASCII characters "
+                "without spaces, such as those of: openssl rand -hex 32"
+            )
+        return given, TOKEN_VARIABLE
+    folder = user_data_dir()
+    if folder is None:
+        raise StateError(f"there is no user data directory to keep a token in; set {TOKEN_VARIABLE}")
+    path = folder / _TOKEN_NAME
+    kept = _kept(path)
+    if kept is None:
+        kept = secrets.token_hex(32)
+        write_atomic(path, f"{kept}\n".encode(), within=folder)
+    path.chmod(0o600)
+    return kept, str(path)
+
+
+def _kept(path: Path) -> str | None:
+    data = read_regular(path, limit=4096)
+    if data is None:
+        return None
+    text = data.decode("ascii", "replace").strip()
+    if len(text) < _LEAST_TOKEN:
+        raise StateError(f"{path}: holds no token; remove it, and a new one is made")
+    return text
+
+
+class Guard:
+    """Lets a request through when its Host is ours, its Origin is ours or none, and it has the token.
+
+    Decided on the headers alone, before anything of the body is read.
+    """
+
+    def __init__(self, app: App, secret: str, port: int) -> None:
+        self._app = app
+        self._secret = f"Bearer {secret}".encode("ascii")
+        names = ("127.0.0.1", "localhost", "[::1]")
+        self._hosts = {f"{name}:{port}" for name in names}
+        self._origins = {f"http://{name}:{port}" for name in names}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """As ASGI has it."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        elif scope["type"] != "http":
+            raise RuntimeError(f"{scope['type']}: only HTTP is served")
+        elif (refusal := self._refusal(scope)) is None:
+            await self._app(scope, receive, send)
+        else:
+            await _refuse(send, *refusal)
+
+    def _refusal(self, scope: Scope) -> tuple[int, str] | None:
+        headers: list[tuple[bytes, bytes]] = scope["headers"]
+
+        def all_of(name: bytes) -> list[str]:
+            return [value.decode("latin-1") for key, value in headers if key == name]
+
+        host, origin, given = all_of(b"host"), all_of(b"origin"), all_of(b"authorization")
+        if len(host) != 1 or host[0].lower() not in self._hosts:
+            return 421, "Host: expected this server's own, such as 127.0.0.1 with its port"
+        if len(origin) > 1 or any(each.lower() not in self._origins for each in origin):
+            return 403, "Origin: no other page may use this server"
+        if len(given) != 1 or not hmac.compare_digest(given[0].encode("latin-1"), self._secret):
+            return (
+                401,
+                "Authorization: expected Bearer and the token; `autoscirub serve --http` says where it is kept",
+            )
+        return None
+
+
+async def _refuse(send: Send, status: int, why: str) -> None:
+    body = f"{why}\n".encode()
+    headers = [
+        (b"content-type", b"text/plain; charset=utf-8"),
+        (b"content-length", str(len(body)).encode()),
+        (b"connection", b"close"),
+    ]
+    if status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def serve_http(make: Callable[[], Server[Any]], port: int) -> None:
+    """Serve until interrupted. Port 0: any that is free. Says on stderr where it listens, and where the token is.
+
+    Raises ConfigError where the port cannot be had, and what `token` raises.
+    """
+    import uvicorn
+
+    secret, source = token()
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind(("127.0.0.1", port))
+    except OSError as cause:
+        listening.close()
+        raise ConfigError(f"--port {port}: cannot be listened on: {cause.strerror}; name another") from None
+    port = listening.getsockname()[1]
+    app = make().streamable_http_app(
+        streamable_http_path=PATH,
+        max_request_body_size=_BODY_BYTES,
+        max_sessions=_SESSIONS,
+        session_idle_timeout=_SESSION_SECONDS,
+    )
+    config = uvicorn.Config(
+        Guard(app, secret, port),
+        log_level="warning",
+        access_log=False,
+        limit_concurrency=_CONNECTIONS,
+        timeout_graceful_shutdown=5,
+        server_header=False,
+    )
+    sys.stderr.write(f"serving http://127.0.0.1:{port}{PATH} until interrupted; token: {source}\n")
+    sys.stderr.flush()
+    with listening:
+        uvicorn.Server(config).run(sockets=[listening])

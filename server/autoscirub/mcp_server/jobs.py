@@ -1,0 +1,157 @@
+"""Starting, awaiting and cancelling jobs: processes of their own, which a client's end does not end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from autoscirub.errors import CheckError, StateError
+from autoscirub.models import now
+from autoscirub.models.jobs import JobAnswer
+from autoscirub.store.jobs import find_job, jobs, new_job
+
+if TYPE_CHECKING:
+    from autoscirub.mcp_server.places import Place
+    from autoscirub.store.jobs import Job
+
+__all__ = ["Jobs"]
+
+_AT_ONCE = 16
+_TERM_SECONDS = 10.0
+_POLL_SECONDS = 0.05
+_OUR_PATH = str(Path(__file__).resolve().parents[2])
+_WORKER = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); from autoscirub.mcp_server.worker import main; "
+    "sys.exit(main())"
+)
+"""The process must be of this very version, wherever it lies; -P, because a json.py in the project must not be ours."""
+
+
+class Jobs:
+    """The jobs that this server started, and those of others that it is asked about."""
+
+    def __init__(self) -> None:
+        self._children: dict[str, subprocess.Popen[bytes]] = {}
+
+    def start(self, place: Place, tool: str, arguments: dict[str, Any]) -> Job:
+        """Start a process for it. Raises CheckError where the same is under way already, or too much is."""
+        alive = [job for job in jobs(place.state_dir) if self.is_open(job)]
+        for job in alive:
+            request = job.request
+            if (request.tool, request.arguments) == (tool, arguments):
+                raise UnderWay(job)
+        if len(alive) >= _AT_ONCE:
+            raise CheckError(f"{len(alive)} jobs are under way; wait for one: job(id={alive[-1].id!r})")
+        job = new_job(place.state_dir, tool, arguments)
+        log = os.open(job.folder / "log", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            child = subprocess.Popen(
+                [sys.executable, "-P", "-c", _WORKER, _OUR_PATH, str(job.folder), str(place.project)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=place.project,
+                start_new_session=True,
+            )
+        except OSError as cause:
+            raise StateError(f"a job's process could not be started: {cause}") from cause
+        finally:
+            os.close(log)
+        self._children[job.id] = child
+        # It may outlive this server, and until then somebody must take note of its end.
+        threading.Thread(target=child.wait, name=job.id, daemon=True).start()
+        return job
+
+    def is_open(self, job: Job) -> bool:
+        """Whether an answer is still to come: it has none, and a process holds it or is about to."""
+        child = self._children.get(job.id)
+        if child is None:
+            return job.is_open()
+        return job.answer is None and (child.poll() is None or job.is_alive())
+
+    def ended(self, job: Job) -> JobAnswer | None:
+        """Its answer; for a process that died without one, that; None while it goes on."""
+        answer = job.answer
+        if answer is not None:
+            self._reap(job)
+            return answer
+        if self.is_open(job):
+            return None
+        answer = job.answer  # written between the two looks
+        if answer is None:
+            answer = JobAnswer(
+                state="failed",
+                error=f"its process died without an answer; its last words: {_last_words(job)}",
+                at=now(),
+            )
+            job.end(answer)
+        self._reap(job)
+        return answer
+
+    def cancel(self, job: Job) -> JobAnswer:
+        """End its process and all that it started, first asked to, then made to. One that has ended stays as it is."""
+        if (answer := self.ended(job)) is not None:
+            return answer
+        for signal_, seconds in ((signal.SIGTERM, _TERM_SECONDS), (signal.SIGKILL, _TERM_SECONDS)):
+            self._signal(job, signal_)
+            until = time.monotonic() + seconds
+            while time.monotonic() < until:
+                if not self.is_open(job):
+                    break
+                time.sleep(_POLL_SECONDS)
+        if job.answer is None:
+            job.end(JobAnswer(state="cancelled", error="cancelled", at=now()))
+        answer = self.ended(job)
+        if answer is None:
+            raise StateError(f"{job.id}: its process could not be ended; its log is {job.folder / 'log'}")
+        return answer
+
+    def _signal(self, job: Job, number: signal.Signals) -> None:
+        child = self._children.get(job.id)
+        pid = child.pid if child is not None and child.poll() is None else job.pid if job.is_alive() else None
+        if pid is None:
+            return
+        try:
+            # It leads a group of its own, by the way it was started.
+            if os.getpgid(pid) == pid:
+                os.killpg(pid, number)
+            else:
+                os.kill(pid, number)
+        except ProcessLookupError:
+            pass
+
+    def _reap(self, job: Job) -> None:
+        child = self._children.get(job.id)
+        if child is not None and child.poll() is not None:
+            del self._children[job.id]
+
+    @staticmethod
+    def find(place: Place, job_id: str) -> Job:
+        """The job of that id. Raises CheckError, naming those that there are."""
+        job = find_job(place.state_dir, job_id)
+        if job is None:
+            known = ", ".join(each.id for each in jobs(place.state_dir)[:8]) or "none"
+            raise CheckError(f"job: there is no {job_id!r} in {place.state_dir}; there is {known}")
+        return job
+
+
+class UnderWay(CheckError):  # noqa: N818 - no error to the caller: what it asked for is being done
+    """Raised where the same is being done already."""
+
+    def __init__(self, job: Job) -> None:
+        super().__init__(f"{job.id}: the same is under way since {job.request.at}")
+        self.job = job
+
+
+def _last_words(job: Job) -> str:
+    try:
+        lines = (job.folder / "log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    except OSError:
+        return "none"
+    return lines[-1][:300] if lines else "none"

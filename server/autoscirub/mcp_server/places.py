@@ -1,0 +1,129 @@
+"""Which project a call is about: the one that the server was started in, or a folder in it. Nothing outside."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from autoscirub.errors import ConfigError
+from autoscirub.store.project import Project, open_project
+from autoscirub.store.resolve import resolve
+from autoscirub.store.state import StateStore
+
+if TYPE_CHECKING:
+    from autoscirub.store.resolve import Location
+
+__all__ = ["Place", "Places"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A project and its state directory, as they are handed on to what does the work."""
+
+    project: Path
+    state_dir: Path
+    job: str | None = None
+    """The job that this is done in, which is not to be waited for in what comes next."""
+
+    def open(self) -> Project:
+        """The project, opened."""
+        return open_project(self.project, self.state_dir)
+
+
+@dataclass(frozen=True)
+class Places:
+    """What the server was started with. `here` is where the search for a project begins."""
+
+    project: Path | None = None
+    state_dir: Path | None = None
+    here: Path | None = None
+
+    @classmethod
+    def of_environment(cls, project: Path | None = None, state_dir: Path | None = None) -> Places:
+        """As started: with `--project` and `--state-dir`, in the folder that the client says it works in."""
+        told = os.environ.get("CLAUDE_PROJECT_DIR") or None
+        here = Path(told) if told and Path(told).is_dir() else None
+        return cls(project, state_dir, here)
+
+    def of(self, project: str | None, state_dir: str | None) -> Place:
+        """The place that a call names. Raises ConfigError for one outside of the server's project, for none that can
+        be worked in, and for another state directory than the one that holds the project's record."""
+        home = self._home()
+        named = home
+        if project is not None:
+            named = self._named(home, project)
+        default = named or self._usable(None)
+        if state_dir is None:
+            return Place(default.project, default.state_dir)
+        return Place(default.project, self._state_dir(default, state_dir))
+
+    def _home(self) -> Location | None:
+        try:
+            return self._usable(None)
+        except _NotAProject:
+            return None
+
+    def _usable(self, project: Path | None) -> Location:
+        location = resolve(project or self.project, self.state_dir, working_directory=self.here)
+        fault = _unfit(location)
+        if fault is not None:
+            raise _NotAProject(fault)
+        return location
+
+    def _named(self, home: Location | None, project: str) -> Location:
+        base = home.project if home is not None else (self.here or Path.cwd())
+        path = Path(os.path.realpath(base / project))
+        if home is not None and not path.is_relative_to(home.project):
+            raise ConfigError(
+                f"project: {project}: lies outside of {home.project}, which this server works in; leave project out, "
+                "or ask the person to start the client in the other project"
+            )
+        if home is not None and path == home.project:
+            return home
+        return self._usable(path)
+
+    def _state_dir(self, default: Location, state_dir: str) -> Path:
+        location = resolve(default.project, state_dir)
+        wanted = Path(os.path.realpath(location.state_dir))
+        if wanted == Path(os.path.realpath(default.state_dir)):
+            return default.state_dir
+        if not wanted.is_relative_to(default.project):
+            raise ConfigError(
+                f"state_dir: {state_dir}: lies outside of the project {default.project}; leave it out. A person names "
+                "another: AUTOSCIRUB_STATE_DIR, or state_dir in autoscirub.toml"
+            )
+        if StateStore(default.state_dir).exists():
+            # Or what is frozen and refuted there could be frozen again, elsewhere.
+            raise ConfigError(
+                f"state_dir: {state_dir}: the record of this project is in {default.state_dir}; leave state_dir out. A "
+                "person names another: AUTOSCIRUB_STATE_DIR, or state_dir in autoscirub.toml"
+            )
+        return location.state_dir
+
+
+class _NotAProject(ConfigError):  # noqa: N818 - said to the agent as it is
+    """Raised where the server was started in no project."""
+
+
+def _unfit(location: Location) -> str | None:
+    root = location.project
+    move = "start the client in your project's folder, or name it: project"
+    if root == Path(root.anchor):
+        return f"{root}: is no project; {move}"
+    if location.project_source == "the working directory" and root == Path(os.path.realpath(Path.home())):
+        return f"{root}: is your home, and no project; {move}"
+    if (root / "server" / "autoscirub" / "mcp_server").is_dir() or _is_plugin_copy(root):
+        return f"{root}: is autoscirub's own package or plugin, and no project of yours; {move}"
+    return None
+
+
+def _is_plugin_copy(root: Path) -> bool:
+    manifest = root / ".claude-plugin" / "plugin.json"
+    try:
+        text = manifest.read_text(encoding="utf-8", errors="replace")[:4096]
+    except OSError:
+        return False
+    return re.search(r'"name"\s*:\s*"autoscirub"', text) is not None

@@ -1,0 +1,252 @@
+"""The server: tools, resources and prompts, on the lower one of the SDK's two servers.
+
+The other one makes schemas out of signatures, and silently drops an argument that it does not know. Here an argument
+like `judge` or `backend` must be refused, so that nobody takes it for heard.
+"""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+import traceback
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import mcp_types as types
+from anyio import to_thread
+from mcp.server import Server
+from pydantic.json_schema import GenerateJsonSchema
+
+from autoscirub import __version__
+from autoscirub.errors import AutoscirubError
+from autoscirub.mcp_server import prompts, resources
+from autoscirub.mcp_server.answers import JobToolAnswer, Next, Progress, ToolAnswer
+from autoscirub.mcp_server.brief import fitted
+from autoscirub.mcp_server.jobs import Jobs, UnderWay
+from autoscirub.mcp_server.tools import ToolSpec, named_tools, read_arguments
+from autoscirub.mcp_server.work import LOOK_AGAIN
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from autoscirub.mcp_server.places import Place, Places
+    from autoscirub.models.jobs import JobAnswer
+    from autoscirub.store.jobs import Job
+
+__all__ = ["INSTRUCTIONS", "make_server"]
+
+INSTRUCTIONS = (
+    "autoscirub decides whether research work is done; you do not. The path: next → write_state (the rubric: what the "
+    "work must contain, criterion by criterion) → freeze (before there are results) → do the work → check → plan_round "
+    "→ revise → check … → next. Every answer carries the next call; follow it. Work is done when check says satisfied; "
+    "a refuted prediction is a finding, not a fault. What is not satisfied when you stop, say so: that is always "
+    "allowed. You cannot write verdicts, locks or rounds, change what is frozen, or choose the judge: a person does. A "
+    "slow call answers with a job; call job to wait for it."
+)
+"""Under 1 kB: clients show it to the model with every session."""
+
+_POLL_SECONDS = 0.1
+_AT_ONCE = 16
+
+
+@dataclass
+class _Serving:
+    places: Places
+    tools: dict[str, ToolSpec]
+    jobs: Jobs = field(default_factory=Jobs)
+    starting: anyio.Lock = field(default_factory=anyio.Lock)
+    limiter: anyio.CapacityLimiter | None = None
+
+    async def run(self, function: Any, *arguments: Any) -> Any:
+        """Blocking work, off the event loop; a client that gives up does not wait for it."""
+        if self.limiter is None:  # it belongs to an event loop, so it is made in one
+            self.limiter = anyio.CapacityLimiter(_AT_ONCE)
+        return await to_thread.run_sync(
+            functools.partial(function, *arguments), limiter=self.limiter, abandon_on_cancel=True
+        )
+
+
+def make_server(places: Places, toolsets: Sequence[str] = ()) -> Server[Any]:
+    """A server of the core tools and those of `toolsets`. Raises CheckError for a toolset that is not there."""
+    serving = _Serving(places, {spec.name: spec for spec in named_tools(toolsets)})
+
+    async def on_list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=_listed(tuple(serving.tools.values())))
+
+    async def on_call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        return await _call(serving, context, params)
+
+    async def on_list_resources(_context: Any, _params: Any) -> types.ListResourcesResult:
+        return types.ListResourcesResult(resources=await serving.run(resources.listed, places))
+
+    async def on_list_templates(_context: Any, _params: Any) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(resource_templates=resources.TEMPLATES)
+
+    async def on_read(_context: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        found: types.ReadResourceResult = await serving.run(resources.read, places, str(params.uri))
+        return found
+
+    async def on_list_prompts(_context: Any, _params: Any) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=prompts.listed())
+
+    async def on_get_prompt(_context: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        return prompts.got(params.name)
+
+    return Server(
+        "autoscirub",
+        version=__version__,
+        title="autoscirub",
+        instructions=INSTRUCTIONS,
+        on_list_tools=on_list_tools,
+        on_call_tool=on_call_tool,
+        on_list_resources=on_list_resources,
+        on_list_resource_templates=on_list_templates,
+        on_read_resource=on_read,
+        on_list_prompts=on_list_prompts,
+        on_get_prompt=on_get_prompt,
+    )
+
+
+class _Schema(GenerateJsonSchema):
+    """Pydantic's generator, without titles: they repeat the names, and every session pays for the list."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - pydantic's signature
+        return False
+
+
+@functools.cache
+def _listed(specs: tuple[ToolSpec, ...]) -> list[types.Tool]:
+    return [
+        types.Tool(
+            name=spec.name,
+            title=spec.title,
+            description=spec.description,
+            input_schema=spec.takes.model_json_schema(schema_generator=_Schema),
+            output_schema=spec.answers.model_json_schema(mode="serialization", schema_generator=_Schema),
+            # Codex refuses a tool that lacks one of them. Nothing that is here already is destroyed by any.
+            annotations=types.ToolAnnotations(
+                title=spec.title,
+                read_only_hint=spec.reads_only,
+                destructive_hint=False,
+                idempotent_hint=spec.idempotent,
+                open_world_hint=False,
+            ),
+        )
+        for spec in specs
+    ]
+
+
+async def _call(serving: _Serving, context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+    spec = serving.tools.get(params.name)
+    if spec is None:
+        return _refused(f"there is no tool {params.name[:100]!r}; there is {', '.join(serving.tools)}")
+    try:
+        given = read_arguments(spec, params.arguments)
+        place = await serving.run(serving.places.of, given.project, given.state_dir)
+        if spec.name == "job":
+            return await _job(serving, context, place, given)
+        if spec.slow:
+            return await _slow(serving, context, place, spec, given)
+        return _answered(fitted(await serving.run(spec.run, place, given)))
+    except AutoscirubError as error:
+        return _refused(str(error))
+    except Exception as error:  # noqa: BLE001 - the outermost edge: the agent must learn that it is no answer
+        return _refused(_of_ours(error))
+
+
+async def _slow(
+    serving: _Serving, context: Any, place: Place, spec: ToolSpec, given: Any
+) -> types.CallToolResult:
+    what = given.model_dump(
+        mode="json", exclude={"project", "state_dir", "wait_seconds"}, exclude_defaults=True
+    )
+    async with serving.starting:  # or two equal calls would both find that nothing is under way
+        try:
+            job = await serving.run(serving.jobs.start, place, spec.name, what)
+        except UnderWay as already:
+            return _answered(_running(spec, place, already.job, str(already)))
+    ended = await _wait(serving, context, job, given.wait_seconds)
+    if ended is None:
+        return _answered(_running(spec, place, job, "it is still under way"))
+    if ended.answer is None:
+        return _refused(ended.error or ended.state)
+    return _answered(spec.answers.model_validate(ended.answer))
+
+
+async def _job(serving: _Serving, context: Any, place: Place, given: Any) -> types.CallToolResult:
+    job = await serving.run(serving.jobs.find, place, given.id)
+    tool = (await serving.run(lambda: job.request)).tool
+    if given.action == "cancel":
+        ended = await serving.run(serving.jobs.cancel, job)
+    else:
+        ended = await _wait(serving, context, job, given.wait_seconds)
+    base = {"project": str(place.project), "state_dir": str(place.state_dir), "job": job.id, "tool": tool}
+    if ended is None:
+        wait = Next(tool="job", arguments={"id": job.id, "action": "wait"}, why="it is still under way")
+        return _answered(JobToolAnswer(**base, next=wait, state="running", progress=_progress(job)))
+    after = Next.model_validate(ended.answer["next"]) if ended.answer else LOOK_AGAIN
+    return _answered(
+        JobToolAnswer(**base, next=after, state=ended.state, answer=ended.answer, error=ended.error)
+    )
+
+
+async def _wait(serving: _Serving, context: Any, job: Job, seconds: float) -> JobAnswer | None:
+    """Its end, or None when that takes longer; tells the client how far it is."""
+    told = None
+    with anyio.move_on_after(seconds):
+        while True:
+            ended: JobAnswer | None = await serving.run(serving.jobs.ended, job)
+            if ended is not None:
+                return ended
+            progress = _progress(job)
+            if progress is not None and progress != told:
+                told = progress
+                await context.session.report_progress(progress.done, progress.total)
+            await anyio.sleep(_POLL_SECONDS)
+    last: JobAnswer | None = await serving.run(serving.jobs.ended, job)
+    return last
+
+
+def _progress(job: Job) -> Progress | None:
+    said = job.progress
+    return Progress(done=said.done, total=said.total) if said is not None else None
+
+
+def _running(spec: ToolSpec, place: Place, job: Job, why: str) -> ToolAnswer:
+    wait = Next(tool="job", arguments={"id": job.id, "action": "wait"}, why=why)
+    running = {"state": "running", "job": job.id, "progress": _progress(job), "next": wait}
+    return spec.answers.model_validate(
+        {"project": str(place.project), "state_dir": str(place.state_dir), **running}
+    )
+
+
+def _answered(answer: ToolAnswer) -> types.CallToolResult:
+    content: list[types.ContentBlock] = [types.TextContent(type="text", text=answer.model_dump_json())]
+    if answer.whole is not None:
+        content.append(
+            types.ResourceLink(
+                type="resource_link",
+                uri=answer.whole,
+                name=answer.whole.rsplit("/", 1)[-1],
+                mime_type="application/json",
+            )
+        )
+    return types.CallToolResult(content=content, structured_content=answer.model_dump(mode="json"))
+
+
+def _refused(message: str) -> types.CallToolResult:
+    """What was wrong, and the allowed move. It stands in the text: no client holds an error against a schema."""
+    text = f"{message}\nAllowed next: next() — {LOOK_AGAIN.why}"
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)
+
+
+def _of_ours(error: Exception) -> str:
+    trace = "".join(traceback.format_exception(error))
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="autoscirub-error-", suffix=".log", delete=False, encoding="utf-8"
+    ) as file:
+        file.write(trace)
+    first = str(error).splitlines()[0] if str(error) else ""
+    return f"an error of ours: {type(error).__name__}: {first} (trace in {Path(file.name)}); please report it"

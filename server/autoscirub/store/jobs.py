@@ -1,0 +1,208 @@
+"""Jobs: calls that may outlast their caller. Each has a folder in `jobs/`, and a process that holds its lock.
+
+A job is alive as long as its lock is held, whoever started it: no process number is trusted that might by now be
+another's. Nothing of a job belongs to the record.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import shutil
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from autoscirub.data import template
+from autoscirub.errors import CorruptError, StateError
+from autoscirub.models import StateModel, now, strict_json
+from autoscirub.models.jobs import JobAnswer, JobProgress, JobRequest
+from autoscirub.store.files import read_regular, write_atomic
+from autoscirub.store.locks import state_lock
+from autoscirub.store.state import decode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["BEGIN_SECONDS", "JOBS_DIR", "KEPT_JOBS", "Job", "find_job", "jobs", "new_job", "running"]
+
+JOBS_DIR = "jobs"
+KEPT_JOBS = 50
+"""Ended jobs that are kept, the newest; older ones are removed when a new one begins."""
+BEGIN_SECONDS = 60.0
+"""A process that has not begun by then never will."""
+PID_NAME = "pid"
+
+_ID = re.compile(r"[a-z_]{1,40}-[0-9a-f]{12}")
+_LIMIT = 64 * 1024 * 1024
+
+Model = TypeVar("Model", bound=StateModel)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job's folder. Reading it takes no lock."""
+
+    folder: Path
+
+    @property
+    def id(self) -> str:
+        """The job's id: the name of its folder."""
+        return self.folder.name
+
+    @property
+    def request(self) -> JobRequest:
+        """What was asked for. Raises CorruptError when that cannot be read."""
+        found = self._read(JobRequest)
+        if found is None:
+            raise CorruptError(f"{self.folder / JobRequest.file_name}: is not there")
+        return found
+
+    @property
+    def answer(self) -> JobAnswer | None:
+        """How it ended; None while it has not. Raises CorruptError when that cannot be read."""
+        return self._read(JobAnswer)
+
+    @property
+    def progress(self) -> JobProgress | None:
+        """How far it is, as it last said."""
+        with contextlib.suppress(CorruptError):
+            return self._read(JobProgress)
+        return None
+
+    @property
+    def begun(self) -> bool:
+        """Whether its process got so far as to hold the lock."""
+        return (self.folder / PID_NAME).exists()
+
+    @property
+    def pid(self) -> int | None:
+        """The process that holds the lock; of use only while `is_alive`."""
+        data = read_regular(self.folder / PID_NAME, limit=40)
+        return int(data) if data and data.strip().isdigit() else None
+
+    def is_alive(self) -> bool:
+        """Whether a process holds the job's lock now."""
+        import filelock
+
+        path = self.folder / "lock"
+        if not path.is_file() or path.is_symlink():
+            return False
+        lock = filelock.FileLock(path, fallback_to_soft=False)
+        try:
+            lock.acquire(timeout=0)
+        except filelock.Timeout:
+            return True
+        except OSError:
+            return (self.folder / ".lock.lease").exists()
+        lock.release()
+        return False
+
+    def is_open(self) -> bool:
+        """Whether an answer may still come: it has none, and a process holds its lock or is about to."""
+        if (self.folder / JobAnswer.file_name).exists():
+            return False
+        return self.is_alive() or (not self.begun and self._age() < BEGIN_SECONDS)
+
+    def _age(self) -> float:
+        try:
+            return time.time() - self.folder.stat().st_mtime
+        except OSError:
+            return float("inf")
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the job's lock, as the process that works on it. Raises BusyError when another does."""
+        import filelock
+
+        lock = filelock.FileLock(self.folder / "lock", fallback_to_soft=False)
+        try:
+            lock.acquire(timeout=0)
+        except filelock.Timeout:
+            raise StateError(f"{self.folder}: another process works on this job") from None
+        except OSError:  # a file system that cannot lock: the lease that the state directory's lock uses too
+            with state_lock(self.folder, seconds=0):
+                self._write_pid()
+                yield
+            return
+        try:
+            self._write_pid()
+            yield
+        finally:
+            lock.release()
+
+    def say(self, done: int, total: int) -> None:
+        """Say how far it is."""
+        self._write(JobProgress(done=done, total=total))
+
+    def end(self, answer: JobAnswer) -> None:
+        """Say how it ended. What was said first stands."""
+        if self._read(JobAnswer) is None:
+            self._write(answer)
+
+    def _write_pid(self) -> None:
+        write_atomic(self.folder / PID_NAME, f"{os.getpid()}\n".encode(), within=self.folder)
+
+    def _write(self, value: StateModel) -> None:
+        write_atomic(self.folder / value.file_name, strict_json(value).encode("utf-8"), within=self.folder)
+
+    def _read(self, model: type[Model]) -> Model | None:
+        data = read_regular(self.folder / model.file_name, limit=_LIMIT, within=self.folder)
+        return None if data is None else decode(data, model, f"{JOBS_DIR}/{self.id}/{model.file_name}")
+
+
+def new_job(state_dir: Path, tool: str, arguments: dict[str, Any]) -> Job:
+    """A job's folder, made, with what was asked for. Its process is to be started by whoever made it.
+
+    Raises StateError where the state directory cannot be written.
+    """
+    home = state_dir / JOBS_DIR
+    name = f"{tool}-{secrets.token_hex(6)}"
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        if not os.path.lexists(state_dir / ".gitignore"):
+            write_atomic(state_dir / ".gitignore", template("gitignore").encode("utf-8"), within=state_dir)
+        (home / name).mkdir()
+    except OSError as cause:
+        raise StateError(
+            f"{home / name}: cannot be made: {cause.strerror}; make the state directory writable, or name another"
+        ) from cause
+    job = Job(home / name)
+    job._write(JobRequest(id=name, tool=tool, arguments=arguments, at=now()))
+    _drop_old(state_dir)
+    return job
+
+
+def jobs(state_dir: Path) -> list[Job]:
+    """Every job there is, the newest first. Folders of other names are none."""
+    try:
+        found = [
+            (entry.stat().st_mtime_ns, entry.name)
+            for entry in os.scandir(state_dir / JOBS_DIR)
+            if _ID.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)
+        ]
+    except OSError:
+        return []
+    return [Job(state_dir / JOBS_DIR / name) for _, name in sorted(found, reverse=True)]
+
+
+def find_job(state_dir: Path, job_id: str) -> Job | None:
+    """The job of that id; None when there is none, or when that is no job's id."""
+    if not _ID.fullmatch(job_id):
+        return None
+    folder = state_dir / JOBS_DIR / job_id
+    return Job(folder) if folder.is_dir() and not folder.is_symlink() else None
+
+
+def running(state_dir: Path) -> list[str]:
+    """The ids of the jobs that a process works on now, or will in a moment."""
+    return [job.id for job in jobs(state_dir) if job.is_open()]
+
+
+def _drop_old(state_dir: Path) -> None:
+    ended = [job for job in jobs(state_dir) if (job.folder / JobAnswer.file_name).exists()]
+    for job in ended[KEPT_JOBS:]:
+        shutil.rmtree(job.folder, ignore_errors=True)

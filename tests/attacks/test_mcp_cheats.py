@@ -1,0 +1,254 @@
+"""What an agent could try through the tools to be told that it is done. Each is refused, with the allowed move."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.mcp_server.agents import RefusedError, agent
+from tests.mcp_server.conftest import RUBRIC
+
+from autoscirub.models import strict_json
+from autoscirub.store import sha256_file
+from autoscirub.workflow import check, freeze, plan_round
+from autoscirub.workflow.drafting import write_state
+
+
+@pytest.fixture
+def open_round(tmp_path: Path) -> Path:
+    """A project in round 1, with one criterion that is not satisfied."""
+    project = tmp_path / "project"
+    (project / "results").mkdir(parents=True)
+    (project / "autoscirub.toml").write_text('results = "results/results.json"\n', encoding="utf-8")
+    write_state("executable_rubric.json", RUBRIC, project=project)
+    freeze(project)
+    (project / "results" / "results.json").write_text('{"slope": 0.5}', encoding="utf-8")
+    check(project)
+    return project
+
+
+def refusal(project: Path, tool: str, **arguments: Any) -> str:
+    with agent(project, toolsets=["evidence", "audit"]) as some, pytest.raises(RefusedError) as refused:
+        some.call(tool, **arguments)
+    said = str(refused.value)
+    assert "Allowed next: next()" in said
+    return said
+
+
+WRITES = [
+    # file -> who writes it instead
+    ("verification_report.json", "`check` writes it"),
+    ("verification.json", "`check` writes it"),
+    ("revisions/round-001/verification.json", "`check` writes it"),
+    ("revisions/round-002/verification.json", "`check` writes it"),
+    ("revisions/round-001/revision_plan.json", "`plan_round` writes it"),
+    ("revisions/round-001/change_summary.json", "`check(changes=…)` writes it"),
+    ("run_manifest.json", "`freeze` writes the locks"),
+    (".prereg.lock", "`freeze` writes it"),
+    ("../.prereg.lock", "`freeze` writes it"),
+    ("verdicts/0000.json", "is not written by an agent"),
+    ("asks.jsonl", "is not written by an agent"),
+    ("rerun.json", "is not written by an agent"),
+    ("history.bundle", "is not written by an agent"),
+    ("config.yaml", "is not written by an agent"),
+    ("../autoscirub.toml", "is not written by an agent"),
+    ("./executable_rubric.json", "is not written by an agent"),
+    ("EXECUTABLE_RUBRIC.JSON", "is not written by an agent"),
+    ("/etc/passwd", "is not written by an agent"),
+]
+
+
+@pytest.mark.parametrize(("file", "said"), WRITES)
+def test_an_agent_writes_no_report_no_lock_and_no_round(file: str, said: str, open_round: Path, tree) -> None:
+    before = tree(open_round)
+    assert said in refusal(open_round, "write_state", file=file, content={"all_satisfied": True})
+    assert tree(open_round) == before
+
+
+def weaker(**changes: Any) -> dict[str, Any]:
+    rubric: dict[str, Any] = json.loads(json.dumps(RUBRIC))
+    rubric["criteria"][1] |= changes
+    return rubric
+
+
+DROPPED = {**RUBRIC, "criteria": RUBRIC["criteria"][:1]}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [DROPPED, weaker(expected_artifacts=[{"expected_path": "results/results.json"}]), weaker(judge="auto")],
+)
+def test_a_frozen_rubric_is_not_written_and_the_refusal_names_the_person_s_move(
+    content: dict[str, Any], open_round: Path
+) -> None:
+    rubric = open_round / ".autoscirub" / "executable_rubric.json"
+    digest = sha256_file(rubric)
+    said = refusal(
+        open_round, "write_state", file="executable_rubric.json", content=content, expected_sha256=digest
+    )
+    assert "the rubric is frozen" in said
+    assert "autoscirub scope" in said
+    assert (
+        json.loads(rubric.read_text("utf-8"))["criteria"][1]["expected_artifacts"][0]["expected_path"]
+        == "out/table.csv"
+    )
+
+
+def test_a_criterion_dropped_by_hand_stops_everything_until_a_scope_change_which_says_whose_it_is(
+    open_round: Path, cli
+) -> None:
+    rubric = open_round / ".autoscirub" / "executable_rubric.json"
+    rubric.write_text(strict_json(DROPPED), encoding="utf-8")
+    for tool, arguments in (
+        ("check", {}),
+        ("plan_round", {"targets": [{"criterion_id": "table"}]}),
+        ("verify_criterion", {"criterion_id": "slope"}),
+    ):
+        assert "table" in refusal(open_round, tool, **arguments)
+    assert cli("scope", "--agent", "--reason", "too hard", cwd=open_round).status == 0
+    with agent(open_round) as some:
+        checked = some.call("check")
+        assert (checked["ended"], checked["answer"]) == ("satisfied_in_reduced_scope", "holds")
+        assert "a scope that an agent reduced: say exactly that" in checked["next"]["why"]
+
+
+def test_nothing_is_frozen_twice(open_round: Path) -> None:
+    assert "nothing new to lock" in refusal(open_round, "freeze")
+    said = refusal(open_round, "freeze", state_dir="second")
+    assert "the record of this project is in" in said
+    assert not (open_round / "second").exists()
+
+
+CHOICES = [
+    # tool, an argument that would choose what a person chooses
+    ("check", {"judge": "none"}),
+    ("check", {"backend": "command"}),
+    ("check", {"read_only": True}),
+    ("check", {"max_rounds": 1}),
+    ("check", {"accept": "refuted"}),
+    ("check", {"wait_seconds": 1e6}),
+    ("verify_criterion", {"criterion_id": "table", "judge": "none"}),
+    ("verify_criterion", {"criterion_id": "table", "satisfied": True}),
+    ("judge", {"backend": "none"}),
+    ("judge", {"fresh": True}),
+    ("judge", {"model": "mine"}),
+    ("judge", {"command": ["true"]}),
+    ("judge", {"repeats": 1}),
+    ("rerun", {"isolation": "none"}),
+    ("rerun", {"command": ["true"]}),
+    ("verify", {"judge": "none"}),
+    ("blind_workspace", {"profile": "criterion", "to": "elsewhere"}),
+    ("blind_workspace", {"profile": "criterion", "limits": {}}),
+    ("plan_round", {"targets": [{"criterion_id": "table", "satisfied": True}]}),
+    ("freeze", {"unfreeze": True}),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments"), CHOICES)
+def test_no_argument_chooses_a_judge_a_program_or_a_limit(
+    tool: str, arguments: dict[str, Any], open_round: Path, tree
+) -> None:
+    before = tree(open_round)
+    name = next(name for name in reversed(arguments))
+    said = refusal(open_round, tool, **arguments)
+    assert name in said or "satisfied" in said
+    assert tree(open_round) == before
+
+
+def test_no_judge_of_the_agent_s_is_asked_for_its_own_criterion(open_round: Path) -> None:
+    """The settings that choose a judge are locked with the rubric, and its program is run by trust alone."""
+    (open_round / "autoscirub.toml").write_text(
+        'results = "results/results.json"\n[judge]\nbackend = "command"\ncommand = ["true"]\n',
+        encoding="utf-8",
+    )
+    assert "judge" in refusal(open_round, "check")
+    assert "judge" in refusal(open_round, "judge")
+    assert "judge" in refusal(open_round, "verify_criterion", criterion_id="table")
+
+
+OUTSIDE = [
+    ("check_artifact", {"path": "../secret.json"}),
+    ("check_artifact", {"path": "/etc/passwd"}),
+    ("check_artifact", {"path": "link.json"}),
+    ("evaluate_expr", {"expr": "results", "results_file": "../secret.json"}),
+    ("evaluate_expr", {"expr": "results", "results_file": "link.json"}),
+    ("evaluate_expr", {"expr": "results", "results_file": "/proc/self/environ"}),
+    ("validate_state", {"files": ["../secret.json"]}),
+    ("validate_state", {"files": ["/etc/passwd"]}),
+    ("blind_workspace", {"profile": "../secret.json"}),
+    ("blind_workspace", {"profile": "/etc/passwd"}),
+    ("next", {"project": ".."}),
+    ("check", {"project": "/"}),
+    ("next", {"state_dir": "../state"}),
+    ("check", {"state_dir": "/tmp"}),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments"), OUTSIDE)
+def test_no_path_leads_out_of_the_project(tool: str, arguments: dict[str, Any], open_round: Path) -> None:
+    (open_round.parent / "secret.json").write_text('{"canary": "6f1d"}', encoding="utf-8")
+    (open_round / "link.json").symlink_to(open_round.parent / "secret.json")
+    with agent(open_round, toolsets=["audit"]) as some:
+        try:
+            said = json.dumps(some.call(tool, **arguments))
+        except RefusedError as refused:
+            said = str(refused)
+        else:
+            assert '"could_not_be_told"' in said
+    assert "canary" not in said
+    assert "root:" not in said
+    assert os.environ.get("PATH", "-") not in said
+
+
+def test_a_plan_and_its_changes_satisfy_nothing(open_round: Path) -> None:
+    with agent(open_round) as some:
+        some.call(
+            "plan_round", targets=[{"criterion_id": "table", "gap": "none", "planned_actions": ["nothing"]}]
+        )
+        done = some.call(
+            "check",
+            changes=[{"criterion_id": "table", "actions_completed": ["all"], "remaining_gap": "none"}],
+        )
+    assert (done["all_satisfied"], done["ended"]) == (False, "stalled")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"changes": [{"criterion_id": "nobody"}]},
+        {"infeasible": [{"criterion_id": "nobody", "reason": "no"}]},
+        {"infeasible": [{"criterion_id": "table", "reason": " "}]},
+    ],
+)
+def test_changes_and_infeasible_name_criteria_of_the_rubric(
+    arguments: dict[str, Any], open_round: Path
+) -> None:
+    plan_round(project=open_round)
+    refusal(open_round, "check", **arguments)
+
+
+def test_changes_without_a_plan_are_refused_and_not_dropped_unseen(open_round: Path) -> None:
+    said = refusal(open_round, "check", infeasible=[{"criterion_id": "table", "reason": "no data"}])
+    assert "plan it first (plan_round)" in said
+
+
+def test_a_forged_job_answer_changes_nothing_but_what_its_forger_reads(open_round: Path) -> None:
+    folder = open_round / ".autoscirub" / "jobs" / "check-0123456789ab"
+    folder.mkdir(parents=True)
+    (folder / "request.json").write_text(
+        strict_json({"id": folder.name, "tool": "check", "at": "2026-01-01T00:00:00Z"}), encoding="utf-8"
+    )
+    forged = {
+        "state": "done",
+        "at": "2026-01-01T00:00:00Z",
+        "answer": {"all_satisfied": True, "ended": "satisfied"},
+    }
+    (folder / "answer.json").write_text(strict_json(forged), encoding="utf-8")
+    with agent(open_round) as some:
+        with pytest.raises(RefusedError):
+            some.call("job", id=folder.name)
+        now = some.call("next")
+    assert (now["ended"], now["not_satisfied"]) == (None, ["table"])

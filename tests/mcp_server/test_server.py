@@ -1,0 +1,217 @@
+"""The tools as an agent meets them: listed, led from one to the next, and refusing with the allowed move."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.mcp_server.agents import RefusedError, agent
+
+from autoscirub.errors import CheckError
+from autoscirub.mcp_server.brief import ANSWER_BYTES
+from autoscirub.mcp_server.server import INSTRUCTIONS
+from autoscirub.mcp_server.tools import TOOLS
+from autoscirub.models.toolsets import BUILT, TOOLSETS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def test_an_agent_sees_the_core_tools_by_default_in_their_order(bare: Path) -> None:
+    with agent(bare) as some:
+        assert [tool.name for tool in some.ask("list_tools").tools] == list(TOOLSETS["core"])
+
+
+def test_every_tool_says_all_four_annotations_and_none_is_refused_by_a_client_that_does_not_ask(
+    bare: Path,
+) -> None:
+    with agent(bare, toolsets=["evidence", "audit"]) as some:
+        tools = some.ask("list_tools").tools
+    assert {tool.name for tool in tools} == BUILT == set(TOOLS)
+    for tool in tools:
+        hints = tool.annotations
+        assert None not in (hints.read_only_hint, hints.destructive_hint, hints.idempotent_hint)
+        # The combinations that Codex runs without asking.
+        assert (hints.destructive_hint, hints.open_world_hint) == (False, False)
+        assert tool.output_schema["type"] == tool.input_schema["type"] == "object"
+        assert tool.input_schema["additionalProperties"] is False
+        assert {"project", "state_dir"} <= set(tool.input_schema["properties"])
+        assert {"next", "project", "state_dir"} <= set(tool.output_schema["required"])
+        slow = "wait_seconds" in tool.input_schema["properties"]
+        assert slow == ("job" in tool.output_schema["properties"])
+
+
+@pytest.mark.parametrize(
+    ("toolset", "said"), [("everything", "expected core, research"), ("research", "none of its tools yet")]
+)
+def test_a_toolset_that_is_not_there_is_refused(toolset: str, said: str, bare: Path) -> None:
+    with pytest.raises(CheckError, match=said), agent(bare, toolsets=[toolset]):
+        pass
+
+
+def test_the_instructions_say_the_path_in_under_a_kilobyte(bare: Path) -> None:
+    assert len(INSTRUCTIONS.encode()) < 1024
+    with agent(bare) as some:
+        assert some.client.instructions == INSTRUCTIONS
+    path = ["next", "write_state", "freeze", "check", "plan_round", "revise", "check", "next"]
+    at = -1
+    for step in path:
+        at = INSTRUCTIONS.index(step, at + 1)
+
+
+def test_an_agent_that_follows_next_is_led_to_satisfied(
+    bare: Path, rubric: dict[str, Any], write_results: Callable[..., Path]
+) -> None:
+    with agent(bare) as some:
+        answer = some.call("next")
+        assert answer["next"]["tool"] == "write_state"
+        assert (bare / ".autoscirub" / ".gitignore").is_file()
+        answer = some.follow(answer, content=rubric)
+        assert answer["changed"]
+        assert answer["faults"] == []
+        answer = some.follow(answer)
+        assert (answer["locked"], answer["next"]["tool"]) == (["rubric", "settings"], "check")
+
+        write_results(bare, slope=0.5)
+        checked = some.follow(answer)
+        assert (checked["state"], checked["answer"], checked["round"]) == ("done", "does_not_hold", 1)
+        assert (checked["satisfied"], checked["criteria"], checked["all_satisfied"]) == (1, 2, False)
+        [gap] = checked["open"]
+        assert (gap["criterion_id"], gap["gap"]) == ("table", "out/table.csv: is not there")
+
+        planned = some.follow(checked)
+        assert (planned["round"], planned["targets"]) == (1, ["table"])
+        (bare / "out").mkdir()
+        (bare / "out" / "table.csv").write_text("x,y\n1,2\n", encoding="utf-8")
+        done = some.follow(
+            planned, changes=[{"criterion_id": "table", "artifacts_changed": ["out/table.csv"]}]
+        )
+        assert (done["ended"], done["all_satisfied"], done["round"]) == ("satisfied", True, 2)
+        assert done["next"]["tool"] is None
+        assert "every criterion is satisfied" in done["next"]["why"]
+        assert some.call("next")["ended"] == "satisfied"
+
+        (bare / "out" / "table.csv").unlink()
+        again = some.call("next")
+        assert (again["next"]["tool"], "changed" in again["next"]["why"]) == ("check", True)
+    summary = json.loads((bare / ".autoscirub/revisions/round-001/change_summary.json").read_text())
+    assert summary["changes"][0]["artifacts_changed"] == ["out/table.csv"]
+
+
+def test_what_cannot_be_done_is_said_and_ends_the_loop_unsatisfied(frozen: Path) -> None:
+    with agent(frozen) as some:
+        planned = some.follow(some.call("check"))
+        done = some.follow(
+            planned, changes=[], infeasible=[{"criterion_id": "table", "reason": "the readings are lost"}]
+        )
+    assert (done["ended"], done["all_satisfied"]) == ("infeasible", False)
+    assert (done["next"]["tool"], "not satisfied: table" in done["next"]["why"]) == (None, True)
+
+
+def test_every_answer_names_the_project_and_the_state_directory_it_used(frozen: Path) -> None:
+    calls: dict[str, dict[str, Any]] = {
+        "next": {},
+        "freeze": {"dry_run": True},
+        "evaluate_expr": {"expr": "results.slope"},
+        "check_artifact": {"path": "results/results.json"},
+        "verify_criterion": {"criterion_id": "slope"},
+        "blind_workspace": {"profile": "criterion"},
+        "status": {},
+        "validate_state": {},
+        "audit": {},
+    }
+    with agent(frozen, toolsets=["audit"]) as some:
+        for tool, arguments in calls.items():
+            if tool == "freeze":
+                continue  # nothing new to lock: refused
+            answer = some.call(tool, **arguments)
+            assert (answer["project"], answer["state_dir"]) == (str(frozen), str(frozen / ".autoscirub"))
+            assert answer["next"]["why"]
+
+
+def test_looking_at_a_criterion_opens_no_round_and_writes_no_report(frozen: Path) -> None:
+    with agent(frozen) as some:
+        looked = some.call("verify_criterion", criterion_id="slope")
+    assert (looked["criterion"]["status"], looked["decision"]["answer"]) == ("satisfied", "holds")
+    assert not (frozen / ".autoscirub" / "verification_report.json").exists()
+    assert not (frozen / ".autoscirub" / "revisions" / "round-001").exists()
+
+
+EXPRESSIONS = [
+    # arguments, answer, value
+    ({"expr": "results.a < 3", "results": {"a": 2}}, "holds", True),
+    ({"expr": "results.a > 3", "results": {"a": 2}}, "does_not_hold", False),
+    ({"expr": "results.a + 1", "results": {"a": 2}}, "holds", 3),
+    ({"expr": "results.b", "results": {"a": 2}}, "could_not_be_told", None),
+    ({"expr": "results.slope"}, "holds", 0.5),
+    ({"expr": "results.slope", "results_file": "results/results.json"}, "holds", 0.5),
+    ({"expr": "results.slope", "results_file": "results/none.json"}, "could_not_be_told", None),
+]
+
+
+@pytest.mark.parametrize(("arguments", "answer", "value"), EXPRESSIONS)
+def test_an_expression_has_a_value_or_could_not_be_told(
+    arguments: dict[str, Any], answer: str, value: Any, frozen: Path
+) -> None:
+    with agent(frozen) as some:
+        told = some.call("evaluate_expr", **arguments)
+    assert (told["answer"], told["value"]) == (answer, value)
+
+
+REFUSED = [
+    # tool, arguments, what the refusal says
+    ("evaluate_expr", {"expr": "__import__('os')"}, "__import__"),
+    ("evaluate_expr", {"expr": "1", "results": {}, "results_file": "x"}, "give one of them"),
+    ("evaluate_expr", {}, "expr: field required"),
+    ("check_artifact", {"path": "x.csv", "format": "elephant"}, "elephant"),
+    ("verify_criterion", {"criterion_id": "nobody"}, "it has slope, table"),
+    ("plan_round", {"targets": [{"criterion_id": "table"}]}, "no round is open"),
+    ("plan_round", {"targets": []}, "targets"),
+    ("freeze", {}, "nothing new to lock"),
+    ("job", {"id": "check-000000000000"}, "there is none"),
+    ("job", {"id": "../../x"}, "id"),
+    ("judge", {}, "no judge is set up"),
+    ("blind_workspace", {"profile": "elephant"}, "elephant"),
+    ("check", {"wait_seconds": 1e9}, "wait_seconds"),
+    ("nothing", {}, "there is no tool 'nothing'; there is next, write_state"),
+    ("status", {}, "there is no tool 'status'"),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments", "said"), REFUSED)
+def test_a_refusal_says_what_was_wrong_and_the_allowed_move(
+    tool: str, arguments: dict[str, Any], said: str, frozen: Path
+) -> None:
+    with agent(frozen) as some, pytest.raises(RefusedError) as refused:
+        some.call(tool, **arguments)
+    assert said in str(refused.value)
+    assert "Allowed next: next()" in str(refused.value)
+
+
+def test_a_large_answer_stays_small_and_a_link_leads_to_the_whole(
+    bare: Path, write_results: Callable[..., Path]
+) -> None:
+    criteria = [
+        {
+            "criterion_id": f"C{number}",
+            "requirement": "A long requirement. " * 20,
+            "judge": "never",
+            "expected_artifacts": [{"expected_path": f"out/{'deep/' * 20}{number}.csv"}],
+        }
+        for number in range(300)
+    ]
+    rubric = {"schema_version": "1.0", "goals": [], "criteria": criteria}
+    with agent(bare) as some:
+        some.call("write_state", file="executable_rubric.json", content=rubric)
+        some.call("freeze")
+        write_results(bare, slope=0.5)
+        result = some.ask("call_tool", "check", {})
+        answer = result.structured_content
+        assert len(json.dumps(answer).encode()) < 1.2 * ANSWER_BYTES
+        assert (answer["satisfied"], answer["criteria"], answer["all_satisfied"]) == (0, 300, False)
+        assert len(answer["open"]) + answer["left_out"]["open"] == 300
+        [link] = [part for part in result.content if part.type == "resource_link"]
+        whole = json.loads(some.read(str(link.uri)))
+    assert len(whole["verification"]["criteria"]) == 300
