@@ -85,6 +85,10 @@ def answer_stop(
     if os.environ.get("AUTOSCIRUB_PLAN") or text_of(given, "permission_mode") == "plan":
         return None  # `autoscirub run` verifies by itself; and who may only plan can close nothing
     place = find_place(folder_of(given), os.environ, project=project, state_dir=state_dir)
+    if place is None and os.environ.get(
+        "CLAUDE_PROJECT_DIR"
+    ):  # it went elsewhere, and the work is still there
+        place = find_place(os.environ["CLAUDE_PROJECT_DIR"], os.environ)
     manifest = read_json(f"{place.state}/run_manifest.json", MANIFEST_LIMIT) if place else None
     lock = _part(_part(manifest, "locks"), "rubric")
     if place is None or manifest is None or not lock:

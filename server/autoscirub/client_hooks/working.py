@@ -13,13 +13,26 @@ def at_work(state: str) -> bool:
     """Whether a job runs there, or another process writes."""
     if _held(f"{state}/{_LOCK}"):
         return True
-    if not os.path.isdir(f"{state}/jobs"):
+    if not _unanswered(f"{state}/jobs"):
         return False
     from pathlib import Path
 
     from autoscirub.store.jobs import running
 
     return bool(running(Path(state)))
+
+
+def _unanswered(folder: str) -> bool:
+    """Whether there is a job without an answer: the usual case, that there is none, is told without the store."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return False
+    return any(
+        os.path.lexists(f"{folder}/{name}/request.json")
+        and not os.path.lexists(f"{folder}/{name}/answer.json")
+        for name in names
+    )
 
 
 def _held(path: str) -> bool:
