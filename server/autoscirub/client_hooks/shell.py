@@ -55,6 +55,10 @@ _WRAPPERS: dict[str, tuple[str, int]] = {
     "busybox": ("", 0),
     "unbuffer": ("", 0),
     "xvfb-run": ("nsefpw", 0),
+    "watch": ("n", 0),
+    "flock": ("wE", 1),
+    "strace": ("eo", 0),
+    "caffeinate": ("tw", 0),
 }
 _RUNNERS = {("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("hatch", "run"), ("pixi", "run")}
 _OTHER_CODE = {
@@ -145,6 +149,12 @@ class Shell:
             return self._xargs(rest, command, here, depth)
         if name == "find":
             return self._find(rest, here, depth)
+        if name == "parallel" and ":::" in rest:
+            at = rest.index(":::")
+            runs = ([*rest[:at], path] for path in rest[at + 1 :])
+            return next(
+                (hit for run in runs if (hit := self._run(run, Command(), here.copy(), depth + 1))), None
+            )
         if name in ("apply_patch", "applypatch"):
             return self.patch(show(rest[0]) if rest else command.stdin or "", here.cwd)
         self._note(name, rest, here)
@@ -180,17 +190,14 @@ class Shell:
         self, name: str, rest: list[str], command: Command, here: Surroundings, depth: int
     ) -> Hit | None:
         scripts: list[str] = []
-        given = _given(command, here)
         if name == "eval":
             scripts = [" ".join(map(show, rest))]
         else:
             flags = [at for at, word in enumerate(rest) if re.fullmatch(r"-[a-z]*c[a-z]*", word)]
             if flags:
                 scripts = [show(word) for word in rest[flags[0] + 1 :][:1]]
-            elif not operands(rest, "oO") and command.stdin is not None:
-                scripts = [command.stdin]
-            elif not operands(rest, "oO") and given[:1] in (["echo"], ["printf"]):
-                scripts = [" ".join(map(show, given[1:]))]
+            elif not operands(rest, "oO") and (text := _standard_input(command, here)) is not None:
+                scripts = [text]
         inner = here.copy() if name != "eval" else here
         return next((hit for script in scripts if (hit := self.look(script, inner, depth + 1))), None)
 
@@ -198,14 +205,15 @@ class Shell:
         from autoscirub.client_hooks.code_python import python_commands, python_touched
 
         code = option(rest, "-c") or option(rest, "-Ic", "-Bc", "-uc", "-Sc")
-        if not code and command.stdin is not None and (not operands(rest, "WX") or "-" in rest):
-            code = [command.stdin]
+        text = _standard_input(command, here)
+        if not code and text is not None and (not operands(rest, "WX") or "-" in rest):
+            code = [text]
         if rest[:2] == ["-m", "json.tool"]:
             return self._first(((path, "write") for path in operands(rest[2:])[1:2]), here.cwd)
-        for text in map(show, code):
-            if hit := self._first(python_touched(text), here.cwd):
+        for program in map(show, code):
+            if hit := self._first(python_touched(program), here.cwd):
                 return hit
-            for line in python_commands(text):
+            for line in python_commands(program):
                 if hit := self.look(line, here.copy(), depth + 1):
                     return hit
         return None
@@ -289,6 +297,16 @@ def _without_keywords(words: list[str], here: Surroundings) -> list[str]:
         here.variables[words[1]] = [text for word in words[3:] for text in expand(word, here)]
         return []
     return [] if words[:1] in (["case"], ["for"], ["function"]) else words
+
+
+def _standard_input(command: Command, here: Surroundings) -> str | None:
+    """What a command reads, where the line says it: a here-document, or what echo or cat passes on."""
+    if command.stdin is not None or command.piped is None:
+        return command.stdin
+    given = _given(command, here)
+    if given[:1] in (["echo"], ["printf"]):
+        return " ".join(map(show, given[1:]))
+    return command.piped.stdin if given == ["cat"] else None
 
 
 def _given(command: Command, here: Surroundings) -> list[str]:

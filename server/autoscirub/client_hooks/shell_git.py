@@ -28,7 +28,8 @@ def git_touched(arguments: list[str], cwd: str | None) -> Iterator[Touched]:
     if not arguments:
         return
     for path, how in _by_command(arguments[0], arguments[1:], os.path.join(cwd or "", show(folder))):
-        yield Touched(os.path.join(folder, path) if folder else path, how)
+        # Git has globs of its own, whether or not the shell sees them.
+        yield Touched(os.path.join(folder, show(path)) if folder else show(path), how)
 
 
 def _by_command(name: str, rest: list[str], cwd: str) -> Iterator[Touched]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
+from fnmatch import fnmatch
 from typing import Literal, NamedTuple
 
-from autoscirub.client_hooks.shell_words import show
+from autoscirub.client_hooks.shell_words import hide, show
 
 __all__ = ["TABLE", "Touched", "operands", "touched"]
 
 
+_MOST_ENTRIES = 2000
 _MODE = re.compile(r"[0-7]{3,4}|[ugoa]*[-+=][rwxXst,ugoa+=-]*")
 
 
@@ -115,14 +117,18 @@ def _into(paths: list[str], arguments: list[str], cwd: str | None) -> Iterator[T
 
 
 def _merged(source: str, target: str, cwd: str | None) -> Iterator[Touched]:
-    name = source.rstrip("/").rsplit("/", 1)[-1]
-    if name not in (".", ""):
-        yield Touched(f"{target.rstrip('/')}/{name}" if name != ".." else target, "write")
-        return
-    folder = os.path.join(cwd or "", show(source))  # its content, names that begin with a dot too
-    if os.path.isdir(folder):
-        for inner in sorted(os.listdir(folder))[:1000]:
-            yield Touched(f"{target.rstrip('/')}/{inner}", "write")
+    """What is laid down in the folder `target`: under its own name, or with a glob or `x/.` whatever is there now."""
+    above, _, name = source.rstrip("/").rpartition("/")
+    if name == "..":
+        yield Touched(target, "write")
+    elif name not in (".", "") and not any(mark in name for mark in "*?["):
+        yield Touched(f"{target.rstrip('/')}/{name}", "write")
+    else:
+        folder = os.path.join(cwd or "", show(above) or ("/" if source.startswith("/") else "."))
+        inner = sorted(os.listdir(folder))[:_MOST_ENTRIES] if os.path.isdir(folder) else []
+        for each in inner:
+            if name in (".", "") or (fnmatch(each, show(name)) and not each.startswith(".")):
+                yield Touched(f"{target.rstrip('/')}/{hide(each)}", "write")
 
 
 def _rsync(arguments: list[str], cwd: str | None) -> Iterator[Touched]:
@@ -212,6 +218,7 @@ TABLE: dict[str, Rule] = {
     "mv": _move,
     "cp": _copy,
     "install": _copy,
+    "scp": _copy,
     "ln": _link,
     "rsync": _rsync,
     "tee": _all("write"),
