@@ -15,6 +15,7 @@ BENCHMARKS = {
     "report_numbers": "Numbers: a report against its sources, linear in each",
     "sandbox": "Sandbox: the fixed cost of running a program in it",
     "blinding": "Blinded workspace: copied and hashed, against cp -a",
+    "mcp_server": "MCP server: against a bare one of the same SDK",
     "startup": "Start-up",
     "hooks": "Hooks of a client, on a project of 2,000 files: against their bound of 300 ms",
 }

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import venv
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -171,6 +172,17 @@ def cli() -> Callable[..., Ran]:
         return Ran(done.returncode, done.stdout, done.stderr)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def own_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An interpreter that finds this package by itself, as after an installation: without PYTHONPATH."""
+    folder = tmp_path_factory.mktemp("installed") / "venv"
+    venv.create(folder, with_pip=False, symlinks=True)
+    found = [path for path in sys.path if path.endswith("site-packages")]
+    [packages] = folder.glob("lib/python*/site-packages")
+    (packages / "here.pth").write_text("\n".join([str(REPOSITORY / "server"), *found]) + "\n", "utf-8")
+    return folder / "bin" / "python"
 
 
 @pytest.fixture

@@ -14,9 +14,15 @@ if TYPE_CHECKING:
 
     from autoscirub.models.layout import Layout
 
-__all__ = ["Kind", "config_text", "data_dir", "load_layout", "template"]
+__all__ = ["PLUGIN_PARTS", "Kind", "config_text", "data_dir", "load_layout", "template"]
 
-Kind = Literal["skills", "schemas", "state", "hooks", "examples"]
+Kind = Literal["skills", "schemas", "state", "hooks", "examples", "plugin"]
+
+PLUGIN_PARTS = (".claude-plugin", ".codex-plugin", ".agents", ".mcp.json", "README.md", "LICENSE")
+"""What the folder of the kind "plugin" holds for a client, skills and hooks aside.
+
+In a checkout that folder is the checkout itself, so whoever copies a plugin takes these and nothing else.
+"""
 
 _TEMPLATES = {
     "config": "config-template.toml",
@@ -36,11 +42,12 @@ def data_dir(kind: Kind) -> Path:
     if installed.is_dir():
         return installed
     checkout = Path(__file__).resolve().parents[2]
-    if (checkout / "pyproject.toml").is_file() and (checkout / kind).is_dir():
-        return checkout / kind
+    beside = checkout if kind == "plugin" else checkout / kind
+    if (checkout / "pyproject.toml").is_file() and beside.is_dir():
+        return beside
     raise StateError(
         f"autoscirub is not installed completely: its {kind} folder is neither in {installed} nor in "
-        f"{checkout / kind}; install the package again, from a wheel or an unpacked checkout"
+        f"{beside}; install the package again, from a wheel or an unpacked checkout"
     )
 
 

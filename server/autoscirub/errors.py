@@ -19,6 +19,7 @@
     ├── BlindingError           a workspace for a judge that cannot be built, or was changed
     ├── JudgeError              a judge that gave no verdict: unreachable, cut off, unreadable
     ├── ToolRefused             a judge's tool call that is not answered; the message is for the judge
+    ├── ClientError             a coding agent's program that is not there, or did not do what it was told
     ├── SandboxError            a program of somebody else's that could not be run
     └── TrustError              something would have to run that was not trusted on this machine
 
@@ -33,6 +34,7 @@ __all__ = [
     "BlindingError",
     "BusyError",
     "CheckError",
+    "ClientError",
     "ConfigError",
     "CorruptError",
     "ExpressionRefused",
@@ -137,6 +139,10 @@ class ToolRefused(AutoscirubError):  # noqa: N818 - it is the word the judge mee
 
     The message goes to the judge, so it says the allowed form and never names a path outside of the workspace.
     """
+
+
+class ClientError(AutoscirubError):
+    """Raised when a client (claude, codex) is not there, answers nothing usable, or did not do what it was told."""
 
 
 class SandboxError(AutoscirubError):

@@ -12,29 +12,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.e2e.forking import Forked, Forking
 
 from autoscirub.data import data_dir
 from autoscirub.store import load_config, trust_view
-
-DRIVER = """
-import os, signal, sys
-from pathlib import Path
-from autoscirub.store.steps import OBSERVERS
-mode, number = sys.argv[1], int(sys.argv[2])
-taken = 0
-def observe(kind):
-    global taken
-    taken += 1
-    if mode == "kill" and taken == number:
-        os.kill(os.getpid(), signal.SIGKILL)
-OBSERVERS.append(observe)
-from autoscirub.cli import main
-arguments = sys.argv[3:]
-status = main(arguments)
-if mode == "count":
-    Path(os.environ["COUNT"]).write_text(str(taken))
-sys.exit(status)
-"""
 
 VOLATILE = re.compile(
     r'"(at|frozen_at|started_at|created_at)": ?"[^"]*"'
@@ -62,19 +43,24 @@ def normalised(project: Path) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def start(tmp_path_factory):
+def forking(tmp_path_factory):
+    """Where commands are forked off."""
+    with Forking(tmp_path_factory.mktemp("forking")) as process:
+        yield process
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory, forking):
     """The first example, frozen and run once, and the environment of its machine."""
     folder = tmp_path_factory.mktemp("loop")
     project = folder / "nile"
     shutil.copytree(data_dir("examples") / "nile", project)
-    driver = folder / "driver.py"
-    driver.write_text(DRIVER)
     environment = {
         **{key: value for key, value in os.environ.items() if not key.startswith(("GIT_", "AUTOSCIRUB_"))},
         "PYTHONPATH": str(Path(__file__).parents[2] / "server"),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    return project, driver, environment
+    return project, forking, environment
 
 
 SHARES = 4
@@ -86,7 +72,7 @@ LOOP = ["run", "--max-rounds", "4", "--revise", f"{sys.executable} revise.py"]
 def prepare(start, folder: Path, *, reruns: bool = False) -> tuple[Path, dict[str, str]]:
     """A copy that is frozen and run. Without `reruns` its code is not run again: a rerun takes no step of the store
     of its own, and would take most of the time of a test that kills at every one."""
-    project, _, environment = start
+    project, forking, environment = start
     copy = folder / "nile"
     shutil.copytree(project, copy)
     if not reruns:
@@ -96,30 +82,22 @@ def prepare(start, folder: Path, *, reruns: bool = False) -> tuple[Path, dict[st
         assert after.startswith('id = "comes-out-again"')
         rubric.write_text(before, encoding="utf-8")
     environment = {**environment, "AUTOSCIRUB_DATA_DIR": str(folder / "data")}
-    for command in ([sys.executable, "-m", "autoscirub", "freeze"], [sys.executable, "run.py"]):
-        subprocess.run(command, cwd=copy, env=environment, check=True, capture_output=True)
+    assert forking.run("freeze", cwd=copy, environment=environment).status == 0
+    subprocess.run([sys.executable, "run.py"], cwd=copy, env=environment, check=True, capture_output=True)
     if reruns:
-        allow(copy, environment)
+        allow(forking, copy, environment)
     return copy, environment
 
 
-def allow(copy: Path, environment: dict[str, str]) -> None:
+def allow(forking: Forking, copy: Path, environment: dict[str, str]) -> None:
     """Let the project's command be run again there: one criterion asks for it."""
     digest = trust_view(load_config(copy).values).digest
-    command = [sys.executable, "-m", "autoscirub", "trust", "--digest", str(digest)]
-    subprocess.run(command, cwd=copy, env=environment, check=True, capture_output=True)
+    assert forking.run("trust", "--digest", str(digest), cwd=copy, environment=environment).status == 0
 
 
-def drive(start, copy: Path, environment: dict[str, str], mode: str, number: int) -> int:
-    _, driver, _ = start
-    done = subprocess.run(
-        [sys.executable, str(driver), mode, str(number), *LOOP],
-        cwd=copy,
-        env={**environment, "COUNT": str(copy.parent / "count")},
-        capture_output=True,
-        timeout=120,
-    )
-    return done.returncode
+def drive(start, copy: Path, environment: dict[str, str], kill_at: int = 0) -> Forked:
+    _, forking, _ = start
+    return forking.run(*LOOP, cwd=copy, environment=environment, kill_at=kill_at)
 
 
 def events(project: Path) -> list[str]:
@@ -133,8 +111,10 @@ def test_killed_at_every_step_the_loop_started_again_ends_as_an_uninterrupted_on
     start, tmp_path, share
 ) -> None:
     whole, environment = prepare(start, tmp_path / "whole")
-    assert drive(start, whole, environment, "count", 0) == 0
-    steps = int((whole.parent / "count").read_text())
+    done = drive(start, whole, environment)
+    assert done.status == 0
+    assert done.steps is not None
+    steps = done.steps
     assert steps >= 20
     expected = normalised(whole)
     assert '"all_satisfied": true' in expected[".autoscirub/verification_report.json"]
@@ -144,8 +124,8 @@ def test_killed_at_every_step_the_loop_started_again_ends_as_an_uninterrupted_on
         shutil.copytree(tmp_path / "prepared", folder, symlinks=True)
         copy = folder / "nile"
         environment["AUTOSCIRUB_DATA_DIR"] = str(folder / "data")
-        assert drive(start, copy, environment, "kill", number) == -signal.SIGKILL, number
-        assert drive(start, copy, environment, "go", 0) == 0, number
+        assert drive(start, copy, environment, number).status == -signal.SIGKILL, number
+        assert drive(start, copy, environment).status == 0, number
         assert normalised(copy) == expected, number
         assert events(copy) == events(whole), number
         shutil.rmtree(folder)
@@ -155,14 +135,16 @@ def test_killed_at_every_step_the_loop_started_again_ends_as_an_uninterrupted_on
 @pytest.mark.slow
 def test_killed_beside_a_rerun_the_loop_started_again_ends_as_an_uninterrupted_one(start, tmp_path) -> None:
     whole, environment = prepare(start, tmp_path / "whole", reruns=True)
-    assert drive(start, whole, environment, "count", 0) == 0
-    steps = int((whole.parent / "count").read_text())
+    done = drive(start, whole, environment)
+    assert done.status == 0
+    assert done.steps is not None
+    steps = done.steps
     expected = normalised(whole)
     assert '"reproduced"' in expected[".autoscirub/rerun.json"]
     for number in (1, steps // 3, 2 * steps // 3, steps):
         copy, environment = prepare(start, tmp_path / f"killed-{number}", reruns=True)
-        assert drive(start, copy, environment, "kill", number) == -signal.SIGKILL, number
-        assert drive(start, copy, environment, "go", 0) == 0, number
+        assert drive(start, copy, environment, number).status == -signal.SIGKILL, number
+        assert drive(start, copy, environment).status == 0, number
         assert normalised(copy) == expected, number
 
 

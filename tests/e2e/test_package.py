@@ -30,7 +30,16 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_the_wheel_carries_schemas_state_and_examples_and_no_results(wheel) -> None:
     names = zipfile.ZipFile(wheel).namelist()
-    for part in ("schemas/run_manifest.schema.json", "state/layout.toml", "examples/nile/prereg.toml"):
+    for part in (
+        *("schemas/run_manifest.schema.json", "state/layout.toml", "examples/nile/prereg.toml"),
+        *(
+            "skills/autoscirub/SKILL.md",
+            "hooks/hooks.json",
+            "plugin/.mcp.json",
+            "plugin/.claude-plugin/icon.png",
+        ),
+        *("plugin/.codex-plugin/plugin.json", "plugin/.agents/plugins/marketplace.json"),
+    ):
         assert f"autoscirub/_data/{part}" in names
     assert "autoscirub/py.typed" in names
     assert {f"autoscirub/judging/prompts/{name}.txt" for name in ("judge", "criterion", "hypothesis")} <= set(

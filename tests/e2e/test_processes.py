@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.e2e.forking import Forking
 
 PROCESSES = 8
 
@@ -57,60 +58,33 @@ def test_eight_processes_freezing_at_once_freeze_once(slope_project) -> None:
         assert answer["ok"] or "nothing new to lock" in answer["error"]["message"]
 
 
-KILLER = """
-import os, signal, sys
-from autoscirub.store.steps import OBSERVERS
-left = int(sys.argv[1])
-def observe(kind):
-    global left
-    left -= 1
-    if left < 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-OBSERVERS.append(observe)
-from autoscirub.cli import main
-sys.exit(main(sys.argv[2:]))
-"""
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["freeze", "verify"])
 def test_killed_at_any_write_the_same_command_again_ends_as_an_uninterrupted_one(
-    slope_project, write_results, cli, tmp_path, command
+    slope_project, write_results, tmp_path, command
 ) -> None:
-    killer = tmp_path / "killer.py"
-    killer.write_text(KILLER)
-    if command == "verify":
-        assert cli("freeze", "--project", slope_project).status == 0
-        write_results(slope_project, slope=0.51)
-    kills = 0
-    for step in range(40):
-        copy = tmp_path / f"{command}-{step}"
-        subprocess.run(["cp", "-a", str(slope_project), str(copy)], check=True)
-        environment = {**os.environ, "AUTOSCIRUB_DATA_DIR": str(tmp_path / f"data-{command}-{step}")}
-        done = subprocess.run(
-            [sys.executable, str(killer), str(step), command, "--project", str(copy)],
-            env=environment,
-            capture_output=True,
-            timeout=60,
-        )
-        if done.returncode == 0:
-            break
-        assert done.returncode == -signal.SIGKILL
-        kills += 1
-        again = cli(
-            command, "--project", copy, env={"AUTOSCIRUB_DATA_DIR": environment["AUTOSCIRUB_DATA_DIR"]}
-        )
-        # A freeze that was whole before the kill says so, and is not made twice.
-        assert again.status == 0 or "nothing new to lock" in again.err, again.err
-        write_results(copy, slope=0.51)
-        after = cli(
-            "verify", "--project", copy, env={"AUTOSCIRUB_DATA_DIR": environment["AUTOSCIRUB_DATA_DIR"]}
-        )
-        assert after.status == 0, after.err
-        assert after.out.startswith("✓ verified"), after.out
-        status = cli(
-            "status", "--project", copy, env={"AUTOSCIRUB_DATA_DIR": environment["AUTOSCIRUB_DATA_DIR"]}
-        )
-        assert "\nfault" not in status.out, status.out
-    assert kills >= 10
+    with Forking(tmp_path) as forking:
+        if command == "verify":
+            assert forking.run("freeze", cwd=slope_project).status == 0
+            write_results(slope_project, slope=0.51)
+        kills = 0
+        for step in range(1, 41):
+            copy = tmp_path / f"{command}-{step}"
+            subprocess.run(["cp", "-a", str(slope_project), str(copy)], check=True)
+            environment = {**os.environ, "AUTOSCIRUB_DATA_DIR": str(tmp_path / f"data-{command}-{step}")}
+            done = forking.run(command, cwd=copy, environment=environment, kill_at=step)
+            if done.status == 0:
+                break
+            assert done.status == -signal.SIGKILL
+            kills += 1
+            again = forking.run(command, cwd=copy, environment=environment)
+            # A freeze that was whole before the kill says so, and is not made twice.
+            assert again.status == 0 or "nothing new to lock" in again.output, again.output
+            write_results(copy, slope=0.51)
+            after = forking.run("verify", cwd=copy, environment=environment)
+            assert after.status == 0, after.output
+            assert "✓ verified" in after.output, after.output
+            status = forking.run("status", cwd=copy, environment=environment)
+            assert "\nfault" not in status.output, status.output
+        assert kills >= 10
     assert Path(copy / ".autoscirub" / "history.bundle").exists()

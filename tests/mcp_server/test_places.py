@@ -94,3 +94,16 @@ def test_what_the_environment_names_counts_as_the_person_s_word(
 ) -> None:
     monkeypatch.setenv("AUTOSCIRUB_STATE_DIR", str(tmp_path / "elsewhere"))
     assert Places(here=project).of(None, None).state_dir == tmp_path / "elsewhere"
+
+
+def test_a_place_that_was_found_is_looked_for_again_once_anything_is_other(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = Places(here=project / "part")
+    assert places.of(None, None) is places.of(None, None)
+    (project / "autoscirub.toml").write_text('state_dir = "kept"\n', encoding="utf-8")
+    assert places.of(None, None).state_dir == project / "kept"
+    monkeypatch.setenv("AUTOSCIRUB_STATE_DIR", str(project / "other"))
+    assert places.of(None, None).state_dir == project / "other"
+    (project / "part" / ".git").mkdir()
+    assert places.of(None, None).project == project / "part"

@@ -146,6 +146,7 @@ def serve_http(make: Callable[[], Server[Any]], port: int) -> None:
     except OSError as cause:
         listening.close()
         raise ConfigError(f"--port {port}: cannot be listened on: {cause.strerror}; name another") from None
+    listening.listen(_CONNECTIONS)  # before anybody is told: the kernel keeps who comes until we take them
     port = listening.getsockname()[1]
     app = make().streamable_http_app(
         streamable_http_path=PATH,

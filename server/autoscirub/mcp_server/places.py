@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autoscirub.errors import ConfigError
+from autoscirub.store.config import CONFIG_NAMES
 from autoscirub.store.project import Project, open_project
-from autoscirub.store.resolve import resolve
+from autoscirub.store.resolve import ROOT_MARKS, resolve
 from autoscirub.store.state import StateStore
 
 if TYPE_CHECKING:
     from autoscirub.store.resolve import Location
 
 __all__ = ["Place", "Places"]
+
+_VARIABLES = ("AUTOSCIRUB_PROJECT", "AUTOSCIRUB_STATE_DIR", "HOME")
+_Seen = tuple[str, tuple[str | None, ...], tuple[tuple[int, int, int, int] | None, ...]]
 
 
 @dataclass(frozen=True)
@@ -40,17 +44,29 @@ class Places:
     project: Path | None = None
     state_dir: Path | None = None
     here: Path | None = None
+    _kept: dict[str, tuple[_Seen, Place]] = field(default_factory=dict, compare=False, repr=False)
+    """The place that calls without arguments are about, as long as nothing is other that it was found by."""
 
     @classmethod
     def of_environment(cls, project: Path | None = None, state_dir: Path | None = None) -> Places:
         """As started: with `--project` and `--state-dir`, in the folder that the client says it works in."""
         told = os.environ.get("CLAUDE_PROJECT_DIR") or None
-        here = Path(told) if told and Path(told).is_dir() else None
+        here = Path(told).resolve() if told and Path(told).is_dir() else None
         return cls(project, state_dir, here)
 
     def of(self, project: str | None, state_dir: str | None) -> Place:
         """The place that a call names. Raises ConfigError for one outside of the server's project, for none that can
         be worked in, and for another state directory than the one that holds the project's record."""
+        if project is not None or state_dir is not None:
+            return self._find(project, state_dir)
+        kept = self._kept.get("")
+        if kept is not None and kept[0] == _seen(self, kept[1].project):
+            return kept[1]
+        place = self._find(None, None)
+        self._kept[""] = _seen(self, place.project), place
+        return place
+
+    def _find(self, project: str | None, state_dir: str | None) -> Place:
         home = self._home()
         named = home
         if project is not None:
@@ -102,6 +118,32 @@ class Places:
                 "person names another: AUTOSCIRUB_STATE_DIR, or state_dir in autoscirub.toml"
             )
         return location.state_dir
+
+
+def _seen(places: Places, root: Path) -> _Seen:
+    """Everything that a place is found by: variables, what marks a project from here upwards, the configuration.
+
+    A policy moves no place; whatever is done there reads it anew.
+    """
+    variables = tuple(os.environ.get(name) for name in _VARIABLES)
+    here = str(places.here) if places.here is not None else os.getcwd()  # noqa: PTH109 - text, at every call
+    folders = [here]
+    if places.project is not None or variables[0]:
+        folders = []  # nothing is looked for upwards
+    else:
+        while (above := os.path.dirname(folders[-1])) != folders[-1]:  # noqa: PTH120
+            folders.append(above)
+    paths = [f"{folder}/{mark}" for folder in folders for mark in ROOT_MARKS]
+    paths += [f"{root}/{name}" for name in CONFIG_NAMES]
+    return here, variables, tuple(map(_look, paths))
+
+
+def _look(path: str) -> tuple[int, int, int, int] | None:
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return found.st_ino, found.st_mode, found.st_size, found.st_mtime_ns
 
 
 class _NotAProject(ConfigError):  # noqa: N818 - said to the agent as it is

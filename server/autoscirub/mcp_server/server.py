@@ -144,16 +144,21 @@ async def _call(serving: _Serving, context: Any, params: types.CallToolRequestPa
         return _refused(f"there is no tool {params.name[:100]!r}; there is {', '.join(serving.tools)}")
     try:
         given = read_arguments(spec, params.arguments)
+        if spec.name != "job" and not spec.slow:
+            found: types.CallToolResult = await serving.run(_quick, serving.places, spec, given)
+            return found
         place = await serving.run(serving.places.of, given.project, given.state_dir)
         if spec.name == "job":
             return await _job(serving, context, place, given)
-        if spec.slow:
-            return await _slow(serving, context, place, spec, given)
-        return _answered(fitted(await serving.run(spec.run, place, given)))
+        return await _slow(serving, context, place, spec, given)
     except AutoscirubError as error:
         return _refused(str(error))
     except Exception as error:  # noqa: BLE001 - the outermost edge: the agent must learn that it is no answer
         return _refused(_of_ours(error))
+
+
+def _quick(places: Places, spec: ToolSpec, given: Any) -> types.CallToolResult:
+    return _answered(fitted(spec.run(places.of(given.project, given.state_dir), given)))
 
 
 async def _slow(

@@ -209,12 +209,11 @@ def plan(place: Place, arguments: given.PlanArguments) -> PlanAnswer:
 def evaluate(place: Place, arguments: given.EvaluateArguments) -> EvaluateAnswer:
     """One expression, on the project's results, a file in the project, or results given."""
     from autoscirub.checks.evaluate import plain_value
-    from autoscirub.checks.expressions import compile_expr
+    from autoscirub.checks.expressions import evaluate_expr
     from autoscirub.errors import NotEvaluable, ResultsError
 
-    expression = compile_expr(arguments.expr)
     try:
-        value = expression.evaluate(_results(place, arguments))
+        value = evaluate_expr(arguments.expr, _results(place, arguments))
     except (ResultsError, NotEvaluable) as error:
         return EvaluateAnswer(**_base(place), answer="could_not_be_told", message=cut(str(error)))
     plain = plain_value(value)
@@ -229,18 +228,13 @@ def evaluate(place: Place, arguments: given.EvaluateArguments) -> EvaluateAnswer
 
 
 def _results(place: Place, arguments: given.EvaluateArguments) -> Any:
-    from autoscirub.checks.results import find_results, load_results, read_results
+    from autoscirub.checks.results import find_results, load_results
     from autoscirub.errors import CheckError
-    from autoscirub.models import strict_json
 
     if arguments.results is not None:
         if arguments.results_file is not None:
             raise CheckError("results and results_file: give one of them")
-        try:
-            data = strict_json(arguments.results, indent=None).encode("utf-8")
-        except (ValueError, TypeError) as error:
-            raise CheckError(f"results: is no strict JSON: {error}") from None
-        return read_results(data, "results").values
+        return arguments.results
     opened = place.open()
     name = arguments.results_file or find_results(opened.root, opened.config.results)
     return load_results(opened.root, name, limit=opened.config.limits.results_bytes).values

@@ -22,11 +22,13 @@ from autoscirub.store.strictjson import JsonFault, line_of, lines_of, parse
 from autoscirub.store.tables import read_toml
 from autoscirub.store.tomllines import toml_strings
 from autoscirub.store.trust import TrustView, grant_trust, is_trusted, trust_view
+from autoscirub.store.userdata import DATA_DIR_VARIABLE, held, user_data_dir, user_data_path
 
 __all__ = [
     "ASIDE_MARK",
     "CONFIG_NAMES",
     "CORRUPT_MARK",
+    "DATA_DIR_VARIABLE",
     "DEFAULT_STATE_DIR",
     "History",
     "HistoryCommit",
@@ -43,6 +45,7 @@ __all__ = [
     "decode",
     "describe_kind",
     "grant_trust",
+    "held",
     "ignored_paths",
     "is_trusted",
     "json_path",
@@ -65,5 +68,7 @@ __all__ = [
     "sha256_file",
     "toml_strings",
     "trust_view",
+    "user_data_dir",
+    "user_data_path",
     "write_atomic",
 ]

@@ -14,10 +14,10 @@ from autoscirub.store.files import is_path, leads_out
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["DEFAULT_STATE_DIR", "Location", "resolve"]
+__all__ = ["DEFAULT_STATE_DIR", "ROOT_MARKS", "Location", "resolve"]
 
 DEFAULT_STATE_DIR = ".autoscirub"
-_ROOT_MARKS = (".autoscirub", "autoscirub.toml", ".git")
+ROOT_MARKS = (".autoscirub", "autoscirub.toml", ".git")
 _NAMED_BY_THE_USER = ("--state-dir", "AUTOSCIRUB_STATE_DIR")
 
 
@@ -71,7 +71,7 @@ def _project_root(project: str | Path | None, environment: Mapping[str, str], he
         return root, source
     start = Path(os.path.realpath(here))
     for folder in (start, *start.parents):
-        for mark in _ROOT_MARKS:
+        for mark in ROOT_MARKS:
             if os.path.lexists(folder / mark):
                 return folder, f"{mark} in {folder}"
     return start, "the working directory"

@@ -25,12 +25,18 @@ __all__ = [
     "read_user_json",
     "update_user_json",
     "user_data_dir",
+    "user_data_path",
     "write_user_json",
 ]
 
 DATA_DIR_VARIABLE = "AUTOSCIRUB_DATA_DIR"
 _LIMIT = 16 * 1024 * 1024
 _LOCK_SECONDS = 30.0
+
+
+def user_data_path() -> Path | None:
+    """Where the directory is or would be, absolute; None where there is no home to put it in. Makes nothing."""
+    return _named_directory()
 
 
 def user_data_dir(*, create: bool = True) -> Path | None:
