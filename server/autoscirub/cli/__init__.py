@@ -18,6 +18,11 @@ def main(arguments: list[str] | None = None) -> int:
 
         sys.stdout.write(f"autoscirub {__version__}\n")
         return 0
+    if arguments[:1] == ["hook"] and arguments[1:] in (["stop"], ["pre-tool-use"]):
+        # A client waits for it at every tool call: neither typer nor anything else that it does not need.
+        from autoscirub.client_hooks import main as answer_hook
+
+        return answer_hook(arguments[1])
     from autoscirub.cli.run import run
 
     return run(arguments)

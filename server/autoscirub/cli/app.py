@@ -42,4 +42,5 @@ from autoscirub.cli import judging as _judging  # noqa: E402, F401
 from autoscirub.cli import selftest as _selftest  # noqa: E402, F401
 from autoscirub.cli import serving as _serving  # noqa: E402, F401
 from autoscirub.cli import installing as _installing  # noqa: E402, F401
+from autoscirub.cli import hooks as _hooks  # noqa: E402, F401
 # isort: on

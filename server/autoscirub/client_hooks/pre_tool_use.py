@@ -1,0 +1,88 @@
+"""An agent is about to use a tool: refused where it would write to what is guarded; a verification is noted."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+
+from autoscirub.client_hooks.fence import Fences, Hit
+from autoscirub.client_hooks.given import folder_of, session_of, text_of
+from autoscirub.client_hooks.place import find_place
+from autoscirub.errors import StateError
+
+__all__ = ["FILE_TOOLS", "SHELL_TOOLS", "answer_tool"]
+
+FILE_TOOLS = {"Write", "Edit", "MultiEdit", "NotebookEdit"}
+"""Claude Code's; Codex gives apply_patch these names too, with a patch as the input."""
+SHELL_TOOLS = {"Bash", "shell", "local_shell", "exec_command", "container.exec", "unified_exec"}
+_OWN_TOOLS = re.compile(r"mcp__\w*autoscirub\w*__(?:check|plan_round)")
+
+
+def answer_tool(
+    given: dict[str, Any], project: str | None = None, state_dir: str | None = None
+) -> dict[str, Any] | None:
+    """What the client is to be told at PreToolUse; None: nothing against it."""
+    tool = text_of(given, "tool_name") or ""
+    values = given.get("tool_input")
+    arguments = values if isinstance(values, dict) else {"command": values}
+    cwd = os.path.realpath(folder_of(given))
+    environment = dict(os.environ)
+    if project:
+        environment["AUTOSCIRUB_PROJECT"] = project
+    if state_dir:
+        environment["AUTOSCIRUB_STATE_DIR"] = state_dir
+    if _OWN_TOOLS.fullmatch(tool):
+        _note(given, cwd, text_of(arguments, "project"), text_of(arguments, "state_dir"))
+        return None
+    fences = Fences(environment)
+    hit = _hit(given, tool, arguments, cwd, fences)
+    if hit is None:
+        if fences.faults and fences.at(cwd) is None:
+            raise StateError(fences.faults[0])
+        return None
+    return {
+        "hookSpecificOutput": {
+            "hookEventName": "PreToolUse",
+            "permissionDecision": "deny",
+            "permissionDecisionReason": hit.reason,
+        }
+    }
+
+
+def _hit(given: dict[str, Any], tool: str, arguments: dict[str, Any], cwd: str, fences: Fences) -> Hit | None:
+    path = text_of(arguments, "file_path", "notebook_path", "path")
+    if tool in FILE_TOOLS and path is not None:
+        return fences.literal_hit(os.path.expanduser(path), cwd)
+    if tool not in {"apply_patch", *FILE_TOOLS, *SHELL_TOOLS}:
+        return None
+
+    from autoscirub.client_hooks.shell import Shell
+    from autoscirub.client_hooks.shell_expand import Surroundings
+
+    shell = Shell(fences)
+    if tool not in SHELL_TOOLS:
+        return shell.patch(text_of(arguments, "command", "input", "patch") or "", cwd)
+    workdir = text_of(arguments, "workdir", "working_directory", "cwd")
+    cwd = os.path.join(cwd, workdir) if workdir else cwd
+    command = arguments.get("command", arguments.get("cmd"))
+    if isinstance(command, list):
+        hit = shell.arguments([each for each in command if isinstance(each, str)], cwd)
+    else:
+        hit = shell.look(command, Surroundings(cwd)) if isinstance(command, str) else None
+    if hit is None:
+        for call in shell.verifying:
+            _note(given, call.cwd or cwd, call.project, call.state_dir)
+    return hit
+
+
+def _note(given: dict[str, Any], cwd: str, project: str | None, state_dir: str | None) -> None:
+    """Remember that this conversation verifies: the round that comes of it is its own."""
+    from autoscirub.client_hooks.sessions import opened_sessions
+
+    named = os.path.join(cwd, project) if project else None
+    place = find_place(cwd, os.environ, project=named, state_dir=state_dir)
+    if place is not None:
+        with opened_sessions(place.state) as sessions:
+            sessions.verified(session_of(given))
+            sessions.save()

@@ -1,0 +1,247 @@
+"""An agent wants to end: whether it is sent back once, and what it is told.
+
+It is reminded of what is open, and may end by saying so. Whatever cannot be told lets it end.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from autoscirub.client_hooks.changes import (
+    Bounds,
+    changes_since,
+    digests_of,
+    reference_time,
+    seconds_of,
+)
+from autoscirub.client_hooks.fence import MANIFEST_LIMIT
+from autoscirub.client_hooks.files import read_json
+from autoscirub.client_hooks.given import agent_of, folder_of, session_of, text_of
+from autoscirub.client_hooks.place import Place, find_place
+from autoscirub.errors import StateError
+
+__all__ = ["RULES", "Situation", "answer_stop", "why_back"]
+
+Why = Literal["changed", "own round"]
+
+_REPORT_LIMIT = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What is decided on. Everything is as it was found; nothing was run."""
+
+    sent_back_before: bool = False
+    """The client says so, or our own note: twice in a row is never."""
+    told_before: bool = False
+    """Of exactly this."""
+    at_work: bool = False
+    """A job runs, or a command writes."""
+    conversation: bool = False
+    """The agent has done nothing but read and talk."""
+    ended: str | None = None
+    """How the loop ended."""
+    changed: bool = False
+    """Files have changed since the last check."""
+    own_round: bool = False
+    """This conversation opened the round that is open."""
+    all_satisfied: bool = False
+
+
+RULES: tuple[tuple[str, Why | None], ...] = (
+    # the first that applies; the names are Situation's
+    ("sent_back_before", None),
+    ("at_work", None),
+    ("conversation", None),
+    ("ended in error", None),  # a check records nothing then
+    ("told_before", None),
+    ("changed", "changed"),
+    ("ended", None),
+    ("all_satisfied", None),
+    ("own_round", "own round"),
+)
+
+
+def why_back(situation: Situation) -> Why | None:
+    """Why the agent is sent back; None: it may end."""
+    for name, why in RULES:
+        if situation.ended == "error" if name == "ended in error" else bool(getattr(situation, name)):
+            return why
+    return None
+
+
+def answer_stop(
+    given: dict[str, Any], project: str | None = None, state_dir: str | None = None
+) -> dict[str, Any] | None:
+    """What the client is to be told at Stop and SubagentStop; None: let it end.
+
+    Raises ConfigError and StateError where the state cannot be used; the edge lets the agent end then.
+    """
+    if os.environ.get("AUTOSCIRUB_PLAN") or text_of(given, "permission_mode") == "plan":
+        return None  # `autoscirub run` verifies by itself; and who may only plan can close nothing
+    place = find_place(folder_of(given), os.environ, project=project, state_dir=state_dir)
+    if place is None and os.environ.get(
+        "CLAUDE_PROJECT_DIR"
+    ):  # it went elsewhere, and the work is still there
+        place = find_place(os.environ["CLAUDE_PROJECT_DIR"], os.environ)
+    manifest = read_json(f"{place.state}/run_manifest.json", MANIFEST_LIMIT) if place else None
+    lock = _part(_part(manifest, "locks"), "rubric")
+    if place is None or manifest is None or not lock:
+        return None
+
+    from autoscirub.client_hooks.sessions import opened_sessions
+
+    with opened_sessions(place.state) as sessions:
+        agent = agent_of(given)
+        pending = sessions.take_pending(agent)
+        if pending:
+            sessions.save()
+        if pending or given.get("stop_hook_active") or _only_talked(given):
+            return None
+        looked = _Looked.at(place, lock)
+        if looked is None:
+            return None
+        opener = sessions.opener(looked.verified_at) if looked.verified_at else None
+        situation = Situation(
+            ended=text_of(_part(_part(manifest, "loop"), "ended"), "state"),
+            changed=bool(looked.changed),
+            own_round=opener == session_of(given),
+            all_satisfied=(looked.report or {}).get("all_satisfied") is True,
+            told_before=sessions.was_told(agent, looked.digest),
+        )
+        why = why_back(situation)
+        if why is None or _at_work(place):
+            return None
+        message = looked.message(why, list(lock.get("criteria") or []))
+        if message is None:
+            return None
+        sessions.send_back(agent, looked.digest)
+        sessions.save()  # before it is said: without the note it might be said twice
+    return {"decision": "block", "reason": message}
+
+
+def _at_work(place: Place) -> bool:
+    from autoscirub.client_hooks.working import at_work
+
+    return at_work(place.state)
+
+
+@dataclass
+class _Looked:
+    """The last check, and what has changed since."""
+
+    place: Place
+    report: dict[str, Any] | None
+    changed: list[str]
+    verified_at: float | None
+    digest: str
+
+    @classmethod
+    def at(cls, place: Place, lock: dict[str, Any]) -> _Looked | None:
+        """None where the look would go beyond its bounds."""
+        name = f"{place.state}/verification_report.json"
+        report = read_json(name, _REPORT_LIMIT)
+        verification = read_json(f"{place.state}/verification.json", _REPORT_LIMIT)
+        times = [
+            text_of(each, "at") for each in (report or {}).get("decisions") or [] if isinstance(each, dict)
+        ]
+        at = max(filter(None, times), default=None)
+        if report is None:
+            name, at = f"{place.state}/run_manifest.json", text_of(lock, "frozen_at")
+        digests, certain = digests_of(report, verification)
+        found = changes_since(place.root, place.state, reference_time(name, at), digests, certain, Bounds())
+        if found is None:
+            return None
+        changed = found.known or _not_ignored(place.root, found.other)
+        basis = [
+            [(report or {}).get("round"), at],
+            [[path, _time(f"{place.root}/{path}")] for path in changed],
+        ]
+        digest = hashlib.sha256(json.dumps(basis).encode()).hexdigest()
+        return cls(place, report, changed, seconds_of(at) if report is not None else None, digest)
+
+    def message(self, why: Why, criteria: list[Any]) -> str | None:
+        """What the agent reads; None where the report cannot be used or names nothing that is open."""
+        from autoscirub.client_hooks.telling import tell
+
+        plan = (
+            f"{self.place.state}/revisions/round-{(self.report or {}).get('round', 0):03}/revision_plan.json"
+        )
+        return tell(
+            self.report,
+            changed=self.changed,
+            why=why,
+            planned=os.path.lexists(plan),
+            criteria=[str(each) for each in criteria],
+        )
+
+
+def _not_ignored(root: str, paths: list[str]) -> list[str]:
+    """Of newer files that nothing rests on, those that git does not ignore; of very many, the first."""
+    if not paths or not _in_repository(root):
+        return paths
+    from pathlib import Path
+
+    from autoscirub.store import ask_ignored
+
+    asked = paths[:200]
+    ignored = ask_ignored(Path(root), asked).paths
+    return [path for path in asked if path not in ignored]
+
+
+def _in_repository(root: str) -> bool:
+    while not os.path.lexists(f"{root}/.git"):
+        if root == os.path.dirname(root):
+            return False
+        root = os.path.dirname(root)
+    return True
+
+
+def _time(path: str) -> int:
+    try:
+        return os.stat(path, follow_symlinks=False).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _part(value: Any, key: str) -> dict[str, Any]:
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+_READING = re.compile(
+    rb"Read|Glob|Grep|LS|NotebookRead|WebFetch|WebSearch|TodoWrite|ToolSearch|Skill|AskUserQuestion|ExitPlanMode"
+    rb"|update_plan|view_image|web_search|mcp__.*__(?:next|status|audit|evaluate_expr|validate_state)"
+)
+_CALL = re.compile(rb'"(?:tool_use|function_call|custom_tool_call|local_shell_call|mcp_tool_call)"')
+_NAMED = re.compile(rb'"name"\s*:\s*"([^"]{1,200})"')
+_TRANSCRIPT_LIMIT = 8 * 1024 * 1024
+
+
+def _only_talked(given: dict[str, Any]) -> bool:
+    """Whether the transcript shows that the agent has called nothing that could change a file.
+
+    Without a transcript that can be read this is not known, and False.
+    """
+    path = text_of(given, "agent_transcript_path", "transcript_path")
+    if path is None:
+        return False
+    from autoscirub.client_hooks.files import read_bytes
+
+    try:
+        data = read_bytes(os.path.expanduser(path), _TRANSCRIPT_LIMIT)
+    except StateError:
+        return False
+    if not data:
+        return False
+    for line in data.splitlines():
+        if _CALL.search(line):
+            names = _NAMED.findall(line)
+            if not names or not all(_READING.fullmatch(name) for name in names):
+                return False
+    return True
