@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -43,13 +45,17 @@ class Jobs:
         """Start a process for it. Raises CheckError where the same is under way already, or too much is."""
         alive = [job for job in jobs(place.state_dir) if self.is_open(job)]
         for job in alive:
-            request = job.request
-            if (request.tool, request.arguments) == (tool, arguments):
-                raise UnderWay(job)
+            with contextlib.suppress(StateError):  # one whose request cannot be read is not the same
+                if (job.request.tool, job.request.arguments) == (tool, arguments):
+                    raise UnderWay(job)
         if len(alive) >= _AT_ONCE:
             raise CheckError(f"{len(alive)} jobs are under way; wait for one: job(id={alive[-1].id!r})")
         job = new_job(place.state_dir, tool, arguments)
-        log = os.open(job.folder / "log", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            log = os.open(job.folder / "log", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except OSError as cause:
+            shutil.rmtree(job.folder, ignore_errors=True)
+            raise StateError(f"{job.folder}: its log cannot be made: {cause.strerror}") from cause
         try:
             child = subprocess.Popen(
                 [sys.executable, "-P", "-c", _WORKER, _OUR_PATH, str(job.folder), str(place.project)],
@@ -60,6 +66,7 @@ class Jobs:
                 start_new_session=True,
             )
         except OSError as cause:
+            shutil.rmtree(job.folder, ignore_errors=True)
             raise StateError(f"a job's process could not be started: {cause}") from cause
         finally:
             os.close(log)
@@ -99,32 +106,41 @@ class Jobs:
         if (answer := self.ended(job)) is not None:
             return answer
         for signal_, seconds in ((signal.SIGTERM, _TERM_SECONDS), (signal.SIGKILL, _TERM_SECONDS)):
-            self._signal(job, signal_)
+            if not self._signal(job, signal_):
+                break
             until = time.monotonic() + seconds
             while time.monotonic() < until:
                 if not self.is_open(job):
                     break
                 time.sleep(_POLL_SECONDS)
-        if job.answer is None:
-            job.end(JobAnswer(state="cancelled", error="cancelled", at=now()))
-        answer = self.ended(job)
+        if job.answer is None and job.is_alive():
+            raise StateError(
+                f"{job.id}: its process could not be ended from here; it goes on. Its log is {job.folder / 'log'}"
+            )
+        job.end(JobAnswer(state="cancelled", error="cancelled", at=now()))
+        answer = job.answer
+        self._reap(job)
         if answer is None:
-            raise StateError(f"{job.id}: its process could not be ended; its log is {job.folder / 'log'}")
+            raise StateError(f"{job.folder}: that it was cancelled could not be written down")
         return answer
 
-    def _signal(self, job: Job, number: signal.Signals) -> None:
+    def _signal(self, job: Job, number: signal.Signals) -> bool:
+        """Whether there was a process of the job's to signal. What the job's folder says is not believed: whoever can
+        write there could name any process."""
         child = self._children.get(job.id)
-        pid = child.pid if child is not None and child.poll() is None else job.pid if job.is_alive() else None
+        if child is not None and child.poll() is None:
+            pid: int | None = child.pid
+        else:
+            pid = job.pid if job.is_alive() else None
+            if pid is not None and not _is_worker(pid, job):
+                pid = None
         if pid is None:
-            return
+            return False
         try:
-            # It leads a group of its own, by the way it was started.
-            if os.getpgid(pid) == pid:
-                os.killpg(pid, number)
-            else:
-                os.kill(pid, number)
-        except ProcessLookupError:
-            pass
+            os.killpg(pid, number)  # it leads a group of its own, by the way it was started
+        except (ProcessLookupError, PermissionError):
+            return False
+        return True
 
     def _reap(self, job: Job) -> None:
         child = self._children.get(job.id)
@@ -147,6 +163,24 @@ class UnderWay(CheckError):  # noqa: N818 - no error to the caller: what it aske
     def __init__(self, job: Job) -> None:
         super().__init__(f"{job.id}: the same is under way since {job.request.at}")
         self.job = job
+
+
+def _is_worker(pid: int, job: Job) -> bool:
+    """Whether that process was started for this very job: by its command line, and as the leader of its group."""
+    try:
+        if pid <= 1 or os.getpgid(pid) != pid:
+            return False
+        command = Path(f"/proc/{pid}/cmdline")
+        if command.exists():
+            words = command.read_bytes().split(b"\0")
+        else:  # macOS has no /proc
+            told = subprocess.run(
+                ["/bin/ps", "-o", "command=", "-p", str(pid)], capture_output=True, check=False, timeout=10
+            )
+            words = told.stdout.split()
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return os.fsencode(job.folder) in words and any(b"mcp_server.worker" in word for word in words)
 
 
 def _last_words(job: Job) -> str:

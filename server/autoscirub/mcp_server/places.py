@@ -9,16 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autoscirub.errors import ConfigError
+from autoscirub.models import RunManifest
 from autoscirub.store.config import CONFIG_NAMES
+from autoscirub.store.files import is_path
+from autoscirub.store.history_memory import records_of
 from autoscirub.store.project import Project, open_project
 from autoscirub.store.resolving import ROOT_MARKS, resolve
 from autoscirub.store.state import StateStore
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from autoscirub.store.resolving import Location
 
 __all__ = ["Place", "Places"]
 
+_FOLDERS = 5_000
 _VARIABLES = ("AUTOSCIRUB_PROJECT", "AUTOSCIRUB_STATE_DIR", "HOME")
 _Seen = tuple[str, tuple[str | None, ...], tuple[tuple[int, int, int, int] | None, ...]]
 
@@ -67,11 +73,16 @@ class Places:
         return place
 
     def _find(self, project: str | None, state_dir: str | None) -> Place:
+        for name, value in (("project", project), ("state_dir", state_dir)):
+            if value is not None and not is_path(value):
+                raise ConfigError(f"{name}: {value!r} is no path")
         home = self._home()
         named = home
         if project is not None:
             named = self._named(home, project)
         default = named or self._usable(None)
+        if home is not None and default.project != home.project:
+            _refuse_shared(home, default)
         if state_dir is None:
             return Place(default.project, default.state_dir)
         return Place(default.project, self._state_dir(default, state_dir))
@@ -99,6 +110,10 @@ class Places:
             )
         if home is not None and path == home.project:
             return home
+        if home is not None and _is_within(path, home.state_dir, home.project / ".git"):
+            raise ConfigError(
+                f"project: {project}: holds the record of {home.project}, and no work; leave project out"
+            )
         return self._usable(path)
 
     def _state_dir(self, default: Location, state_dir: str) -> Path:
@@ -111,13 +126,51 @@ class Places:
                 f"state_dir: {state_dir}: lies outside of the project {default.project}; leave it out. A person names "
                 "another: AUTOSCIRUB_STATE_DIR, or state_dir in autoscirub.toml"
             )
-        if StateStore(default.state_dir).exists():
+        if (kept := _record_of(default, wanted)) is not None:
             # Or what is frozen and refuted there could be frozen again, elsewhere.
             raise ConfigError(
-                f"state_dir: {state_dir}: the record of this project is in {default.state_dir}; leave state_dir out. A "
-                "person names another: AUTOSCIRUB_STATE_DIR, or state_dir in autoscirub.toml"
+                f"state_dir: {state_dir}: the record of this project is in {kept}; "
+                f"{'name that' if kept != default.state_dir else 'leave state_dir out'}. A person names another: "
+                "AUTOSCIRUB_STATE_DIR, or state_dir in autoscirub.toml"
             )
         return location.state_dir
+
+
+def _refuse_shared(home: Location, other: Location) -> None:
+    """One record belongs to one project: what is satisfied in a part of it must not be written into its own."""
+    ours, theirs = Path(os.path.realpath(home.state_dir)), Path(os.path.realpath(other.state_dir))
+    if theirs.is_relative_to(ours) or ours.is_relative_to(theirs):
+        raise ConfigError(
+            f"project: {other.project}: its state directory {other.state_dir} would be that of {home.project}, which has "
+            "a record of its own; leave project out, or give that folder a state_dir of its own in its autoscirub.toml"
+        )
+
+
+def _record_of(default: Location, wanted: Path) -> Path | None:
+    """Where the project's record is, if it has one and that is not `wanted`."""
+    if StateStore(default.state_dir).exists():
+        return default.state_dir
+    known = [Path(each) for each in records_of(default.project)]
+    known += [path.parent for path in _manifests(default.project)]
+    if any(os.path.realpath(each) == str(wanted) for each in known):
+        return None
+    return next((each for each in known if each.is_dir()), None)
+
+
+def _manifests(root: Path) -> Iterator[Path]:
+    """Manifests in the project's own folders, not deeper than three, and only so many are looked at."""
+    looked = 0
+    for depth in ("*", "*/*", "*/*/*"):
+        for folder in root.glob(f"{depth}/"):
+            looked += 1
+            if looked > _FOLDERS:
+                return
+            if (folder / RunManifest.file_name).is_file():
+                yield folder / RunManifest.file_name
+
+
+def _is_within(path: Path, *folders: Path) -> bool:
+    return any(path.is_relative_to(os.path.realpath(folder)) for folder in folders)
 
 
 def _seen(places: Places, root: Path) -> _Seen:
@@ -126,9 +179,9 @@ def _seen(places: Places, root: Path) -> _Seen:
     A policy moves no place; whatever is done there reads it anew.
     """
     variables = tuple(os.environ.get(name) for name in _VARIABLES)
-    here = str(places.here) if places.here is not None else os.getcwd()  # noqa: PTH109 - text, at every call
+    here = str(places.here) if places.here is not None else _cwd()
     folders = [here]
-    if places.project is not None or variables[0]:
+    if places.project is not None or variables[0] or not here:
         folders = []  # nothing is looked for upwards
     else:
         while (above := os.path.dirname(folders[-1])) != folders[-1]:  # noqa: PTH120
@@ -136,6 +189,13 @@ def _seen(places: Places, root: Path) -> _Seen:
     paths = [f"{folder}/{mark}" for folder in folders for mark in ROOT_MARKS]
     paths += [f"{root}/{name}" for name in CONFIG_NAMES]
     return here, variables, tuple(map(_look, paths))
+
+
+def _cwd() -> str:
+    try:
+        return os.getcwd()  # noqa: PTH109 - text, at every call
+    except FileNotFoundError:
+        return ""  # whoever looks for the project says so
 
 
 def _look(path: str) -> tuple[int, int, int, int] | None:

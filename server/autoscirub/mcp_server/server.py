@@ -17,16 +17,18 @@ import anyio
 import mcp_types as types
 from anyio import to_thread
 from mcp.server import Server
+from pydantic import ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 
 from autoscirub import __version__
-from autoscirub.errors import AutoscirubError
+from autoscirub.errors import AutoscirubError, BusyError, CorruptError
 from autoscirub.mcp_server import prompts, resources
 from autoscirub.mcp_server.answers import JobToolAnswer, Next, Progress, ToolAnswer
-from autoscirub.mcp_server.brief import fitted
+from autoscirub.mcp_server.brief import cut, fitted
 from autoscirub.mcp_server.jobs import Jobs, UnderWay
-from autoscirub.mcp_server.tools import ToolSpec, named_tools, read_arguments
+from autoscirub.mcp_server.tools import TOOLS, ToolSpec, named_tools, read_arguments
 from autoscirub.mcp_server.work import LOOK_AGAIN
+from autoscirub.store.locks import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,6 +49,9 @@ INSTRUCTIONS = (
 )
 """Under 1 kB: clients show it to the model with every session."""
 
+_LOCK_SECONDS = 10.0
+"""Clients give up on a call after a minute, and what holds the lock for long is a job that can be waited for."""
+_SHOWN = 8_000
 _POLL_SECONDS = 0.1
 _AT_ONCE = 16
 
@@ -57,14 +62,17 @@ class _Serving:
     tools: dict[str, ToolSpec]
     jobs: Jobs = field(default_factory=Jobs)
     starting: anyio.Lock = field(default_factory=anyio.Lock)
-    limiter: anyio.CapacityLimiter | None = None
+    limiters: dict[str, anyio.CapacityLimiter] = field(default_factory=dict)
 
-    async def run(self, function: Any, *arguments: Any) -> Any:
-        """Blocking work, off the event loop; a client that gives up does not wait for it."""
-        if self.limiter is None:  # it belongs to an event loop, so it is made in one
-            self.limiter = anyio.CapacityLimiter(_AT_ONCE)
+    async def run(self, function: Any, *arguments: Any, of: str = "look") -> Any:
+        """Blocking work, off the event loop; a client that gives up does not wait for it.
+
+        `of`: what is bounded together. Calls that wait for a lock must not keep those waiting that only look.
+        """
+        if of not in self.limiters:  # one belongs to an event loop, so it is made in it
+            self.limiters[of] = anyio.CapacityLimiter(_AT_ONCE)
         return await to_thread.run_sync(
-            functools.partial(function, *arguments), limiter=self.limiter, abandon_on_cancel=True
+            functools.partial(function, *arguments), limiter=self.limiters[of], abandon_on_cancel=True
         )
 
 
@@ -145,12 +153,15 @@ async def _call(serving: _Serving, context: Any, params: types.CallToolRequestPa
     try:
         given = read_arguments(spec, params.arguments)
         if spec.name != "job" and not spec.slow:
-            found: types.CallToolResult = await serving.run(_quick, serving.places, spec, given)
+            of = "look" if spec.reads_only else "write"
+            found: types.CallToolResult = await serving.run(_quick, serving.places, spec, given, of=of)
             return found
         place = await serving.run(serving.places.of, given.project, given.state_dir)
         if spec.name == "job":
             return await _job(serving, context, place, given)
         return await _slow(serving, context, place, spec, given)
+    except BusyError as error:
+        return _refused(f"{error}. If that is a job, next() names it")
     except AutoscirubError as error:
         return _refused(str(error))
     except Exception as error:  # noqa: BLE001 - the outermost edge: the agent must learn that it is no answer
@@ -158,7 +169,20 @@ async def _call(serving: _Serving, context: Any, params: types.CallToolRequestPa
 
 
 def _quick(places: Places, spec: ToolSpec, given: Any) -> types.CallToolResult:
-    return _answered(fitted(spec.run(places.of(given.project, given.state_dir), given)))
+    PATIENCE.set(_LOCK_SECONDS)  # of this call alone: each thread's work has a context of its own
+    answer: ToolAnswer = spec.run(places.of(given.project, given.state_dir), given)
+    return _answered(_at(fitted(answer), given))
+
+
+def _at(answer: ToolAnswer, given: Any) -> ToolAnswer:
+    """The answer of a call that named its place: what comes next is to be done there, and resources are of another."""
+    named = {name: value for name in ("project", "state_dir") if (value := getattr(given, name)) is not None}
+    if not named:
+        return answer
+    after = answer.next
+    if after.tool is not None:
+        after = after.model_copy(update={"arguments": {**after.arguments, **named}})
+    return answer.model_copy(update={"next": after, "whole": None})
 
 
 async def _slow(
@@ -171,30 +195,48 @@ async def _slow(
         try:
             job = await serving.run(serving.jobs.start, place, spec.name, what)
         except UnderWay as already:
-            return _answered(_running(spec, place, already.job, str(already)))
+            return _answered(_at(_running(spec, place, already.job, str(already)), given))
     ended = await _wait(serving, context, job, given.wait_seconds)
     if ended is None:
-        return _answered(_running(spec, place, job, "it is still under way"))
+        return _answered(_at(_running(spec, place, job, "it is still under way"), given))
     if ended.answer is None:
         return _refused(ended.error or ended.state)
-    return _answered(spec.answers.model_validate(ended.answer))
+    return _answered(_at(_of_job(job, spec.name, ended.answer), given))
 
 
 async def _job(serving: _Serving, context: Any, place: Place, given: Any) -> types.CallToolResult:
     job = await serving.run(serving.jobs.find, place, given.id)
-    tool = (await serving.run(lambda: job.request)).tool
+    tool = job.id.rpartition("-")[0]
     if given.action == "cancel":
-        ended = await serving.run(serving.jobs.cancel, job)
+        ended = await serving.run(serving.jobs.cancel, job, of="write")
     else:
         ended = await _wait(serving, context, job, given.wait_seconds)
     base = {"project": str(place.project), "state_dir": str(place.state_dir), "job": job.id, "tool": tool}
     if ended is None:
         wait = Next(tool="job", arguments={"id": job.id, "action": "wait"}, why="it is still under way")
-        return _answered(JobToolAnswer(**base, next=wait, state="running", progress=_progress(job)))
-    after = Next.model_validate(ended.answer["next"]) if ended.answer else LOOK_AGAIN
-    return _answered(
-        JobToolAnswer(**base, next=after, state=ended.state, answer=ended.answer, error=ended.error)
+        return _answered(
+            _at(JobToolAnswer(**base, next=wait, state="running", progress=_progress(job)), given)
+        )
+    answer = _of_job(job, tool, ended.answer) if ended.answer is not None else None
+    told = JobToolAnswer(
+        **base,
+        next=answer.next if answer is not None else LOOK_AGAIN,
+        state=ended.state,
+        answer=answer.model_dump(mode="json") if answer is not None else None,
+        error=cut(ended.error, _SHOWN) if ended.error else None,
     )
+    return _answered(_at(told, given))
+
+
+def _of_job(job: Job, tool: str, found: dict[str, Any]) -> ToolAnswer:
+    """What a job left, as its tool answers. Raises CorruptError for anything else: a file can be written by anyone."""
+    spec = TOOLS.get(tool)
+    try:
+        if spec is None or not spec.slow:
+            raise CorruptError(f"{job.id}: there is no slow tool {tool!r}")
+        return fitted(spec.answers.model_validate(found))
+    except ValidationError:
+        raise CorruptError(f"{job.id}: its answer is none of {tool}'s; call {tool} again") from None
 
 
 async def _wait(serving: _Serving, context: Any, job: Job, seconds: float) -> JobAnswer | None:
@@ -243,7 +285,7 @@ def _answered(answer: ToolAnswer) -> types.CallToolResult:
 
 def _refused(message: str) -> types.CallToolResult:
     """What was wrong, and the allowed move. It stands in the text: no client holds an error against a schema."""
-    text = f"{message}\nAllowed next: next() — {LOOK_AGAIN.why}"
+    text = f"{cut(message, _SHOWN)}\nAllowed next: next() — {LOOK_AGAIN.why}"
     return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)
 
 

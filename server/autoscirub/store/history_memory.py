@@ -21,7 +21,7 @@ from autoscirub.store.userdata import read_user_json, update_user_json, write_us
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["PROJECTS_NAME", "Checkout", "Memory", "Pending"]
+__all__ = ["PROJECTS_NAME", "Checkout", "Memory", "Pending", "records_of"]
 
 PROJECTS_NAME = "projects.json"
 _MOST_PROJECTS = 2000
@@ -130,6 +130,15 @@ class Memory:
             for folder, first in firsts.items()
             if folder != self._state_dir and isinstance(first, str)
         }
+
+
+def records_of(project: Path) -> list[str]:
+    """The state directories that this machine remembers a history of the project in."""
+    try:
+        value = read_user_json(PROJECTS_NAME)
+    except CorruptError:
+        return []
+    return list(_objects(_objects(value.get("projects")).get(_key_text(project))))
 
 
 def _key_text(path: Path) -> str:

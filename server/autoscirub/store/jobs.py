@@ -19,7 +19,7 @@ from autoscirub.data import template
 from autoscirub.errors import CorruptError, StateError
 from autoscirub.models import StateModel, now, strict_json
 from autoscirub.models.jobs import JobAnswer, JobProgress, JobRequest
-from autoscirub.store.files import read_regular, write_atomic
+from autoscirub.store.files import TEMPORARY_PREFIX, leads_out, read_regular, write_atomic
 from autoscirub.store.locks import state_lock
 from autoscirub.store.state import decode
 
@@ -69,7 +69,7 @@ class Job:
     @property
     def progress(self) -> JobProgress | None:
         """How far it is, as it last said."""
-        with contextlib.suppress(CorruptError):
+        with contextlib.suppress(StateError):
             return self._read(JobProgress)
         return None
 
@@ -103,9 +103,12 @@ class Job:
 
     def is_open(self) -> bool:
         """Whether an answer may still come: it has none, and a process holds its lock or is about to."""
-        if (self.folder / JobAnswer.file_name).exists():
+        try:
+            if (self.folder / JobAnswer.file_name).exists():
+                return False
+            return self.is_alive() or (not self.begun and 0 <= self._age() < BEGIN_SECONDS)
+        except OSError:  # a folder that we may not look into is nobody's that we wait for
             return False
-        return self.is_alive() or (not self.begun and self._age() < BEGIN_SECONDS)
 
     def _age(self) -> float:
         try:
@@ -136,17 +139,18 @@ class Job:
 
     def say(self, done: int, total: int) -> None:
         """Say how far it is."""
-        self._write(JobProgress(done=done, total=total))
+        self.write(JobProgress(done=done, total=total))
 
     def end(self, answer: JobAnswer) -> None:
         """Say how it ended. What was said first stands."""
         if self._read(JobAnswer) is None:
-            self._write(answer)
+            self.write(answer)
 
     def _write_pid(self) -> None:
         write_atomic(self.folder / PID_NAME, f"{os.getpid()}\n".encode(), within=self.folder)
 
-    def _write(self, value: StateModel) -> None:
+    def write(self, value: StateModel) -> None:
+        """Write one of its files, atomically."""
         write_atomic(self.folder / value.file_name, strict_json(value).encode("utf-8"), within=self.folder)
 
     def _read(self, model: type[Model]) -> Model | None:
@@ -161,19 +165,27 @@ def new_job(state_dir: Path, tool: str, arguments: dict[str, Any]) -> Job:
     """
     home = state_dir / JOBS_DIR
     name = f"{tool}-{secrets.token_hex(6)}"
+    if leads_out(home, state_dir):
+        raise StateError(f"{home}: is a link that leads out of the state directory; remove it")
+    # Under a name that is no job's until it is whole: another process may look at any time.
+    job = Job(home / f"{TEMPORARY_PREFIX}{name}")
     try:
         home.mkdir(parents=True, exist_ok=True)
         if not os.path.lexists(state_dir / ".gitignore"):
             write_atomic(state_dir / ".gitignore", template("gitignore").encode("utf-8"), within=state_dir)
-        (home / name).mkdir()
+        job.folder.mkdir()
+        job.write(JobRequest(id=name, tool=tool, arguments=arguments, at=now()))
+        job.folder.rename(home / name)
+    except StateError:
+        shutil.rmtree(job.folder, ignore_errors=True)
+        raise
     except OSError as cause:
+        shutil.rmtree(job.folder, ignore_errors=True)
         raise StateError(
             f"{home / name}: cannot be made: {cause.strerror}; make the state directory writable, or name another"
         ) from cause
-    job = Job(home / name)
-    job._write(JobRequest(id=name, tool=tool, arguments=arguments, at=now()))
     _drop_old(state_dir)
-    return job
+    return Job(home / name)
 
 
 def jobs(state_dir: Path) -> list[Job]:
@@ -185,6 +197,8 @@ def jobs(state_dir: Path) -> list[Job]:
             if _ID.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)
         ]
     except OSError:
+        return []
+    if leads_out(state_dir / JOBS_DIR, state_dir):
         return []
     return [Job(state_dir / JOBS_DIR / name) for _, name in sorted(found, reverse=True)]
 
@@ -203,6 +217,6 @@ def running(state_dir: Path) -> list[str]:
 
 
 def _drop_old(state_dir: Path) -> None:
-    ended = [job for job in jobs(state_dir) if (job.folder / JobAnswer.file_name).exists()]
+    ended = [job for job in jobs(state_dir) if os.path.lexists(job.folder / JobAnswer.file_name)]
     for job in ended[KEPT_JOBS:]:
         shutil.rmtree(job.folder, ignore_errors=True)

@@ -8,6 +8,7 @@ import os
 import socket
 import stat
 import sys
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from autoscirub.errors import BusyError, StateError
@@ -19,11 +20,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["HOLDER_NAME", "LEASE_NAME", "LOCK_NAME", "state_lock"]
+__all__ = ["HOLDER_NAME", "LEASE_NAME", "LOCK_NAME", "PATIENCE", "state_lock"]
 
 LOCK_NAME = ".lock"
 LEASE_NAME = ".lock.lease"
 HOLDER_NAME = ".lock.holder"
+
+PATIENCE: ContextVar[float | None] = ContextVar("PATIENCE", default=None)
+"""Seconds that whoever works here can wait for a lock at most, whatever the configuration allows: a client of ours may
+give up sooner. None: no bound but the configuration's."""
 
 _POLL_SECONDS = 0.02
 _HOLDER_LIMIT = 4096
@@ -40,6 +45,8 @@ def state_lock(state_dir: Path, *, seconds: float, notices: list[str] | None = N
     """
     import filelock
 
+    patience = PATIENCE.get()
+    seconds = seconds if patience is None else min(seconds, patience)
     _refuse_irregular(state_dir / LOCK_NAME)
     _refuse_irregular(state_dir / LEASE_NAME)
     # filelock's own fallback would put its marker at the same path, with a warning of its own.

@@ -12,6 +12,7 @@ from autoscirub.workflow.auditing_again import answers_again, outcome_again
 from autoscirub.workflow.auditing_locks import verify_freeze, verify_locks, verify_records
 from autoscirub.workflow.auditing_record import shown
 from autoscirub.workflow.auditing_reports import verify_report
+from autoscirub.workflow.drafting import DRAFTS
 
 if TYPE_CHECKING:
     from autoscirub.models import VerificationReport
@@ -37,7 +38,12 @@ WRITERS: tuple[tuple[str, frozenset[str]], ...] = (
         r"state/revisions/events\.jsonl",
         frozenset({"check", "plan", "revising", "void", "failed", "continued"}),
     ),
-    (r"(?:state|locked)/executable_rubric\.json", frozenset({"freeze", "scope", "check"})),
+    (r"state/executable_rubric\.json", frozenset({"freeze", "scope", "check", "write_state"})),
+    (r"locked/executable_rubric\.json", frozenset({"freeze", "scope", "check"})),
+    (
+        rf"state/(?:{'|'.join(map(re.escape, sorted(set(DRAFTS) - {RUBRIC_NAME})))})",
+        frozenset({"write_state"}),
+    ),
     (r"locked/rubric-source", frozenset({"freeze", "scope", "check"})),
     (r"locked/(?:prereg\.toml|\.prereg\.lock)", frozenset({"freeze", "unfreeze"})),
     (r"state/unfrozen/.+", frozenset({"unfreeze"})),
@@ -156,10 +162,16 @@ class _Walk:
             elif step.event not in events:
                 whole = False
                 self.found.fault("locks", step.name, f"changes {name}, which {kind} may not")
+            elif step.event == "write_state" and name == f"state/{RUBRIC_NAME}" and self._rubric_was_locked():
+                whole = False
+                self.found.fault("locks", step.name, f"changes {name}, though the rubric was frozen by then")
             elif match is not None and match.groups() and not _of_its_round(step, int(match.group(1)), name):
                 self.found.fault("rounds", step.name, f"changes {name}, though it is of round {step.round}")
         if whole:
             self.found.holds("locks")
+
+    def _rubric_was_locked(self) -> bool:
+        return self.manifest is not None and self.manifest.locks.rubric is not None
 
     def _round(
         self, step: Step, number: int, manifest: RunManifest | None, rubric: ExecutableRubric | None

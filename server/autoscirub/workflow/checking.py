@@ -63,13 +63,10 @@ def check(
     `none`: nobody reads.
     """
     opened = with_judge(open_project(project, state_dir), judge)
+    named = [each.criterion_id for each in changes] + [each.criterion_id for each in infeasible]
     with opened.reading() as session:
-        if changes or infeasible:
-            _refuse_idle(
-                opened,
-                session,
-                [each.criterion_id for each in changes] + [each.criterion_id for each in infeasible],
-            )
+        if named:
+            _refuse_idle(opened, session, named)
         loop = session.manifest.loop
         in_error = loop is not None and loop.ended is not None and loop.ended.state == "error"
         if read_only or in_error or not _anything_frozen(opened, session):
@@ -82,6 +79,8 @@ def check(
                 record_rerun(recording, looked.rerun)
             return looked
     with opened.writing() as session:
+        if named:  # a step that was cut off is finished by now, and another process may have taken one
+            _refuse_idle(opened, session, named)
         return check_step(opened, session, Revision(changes, infeasible), fresh=fresh, progress=progress)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from autoscirub.checks import RUBRIC_LIMIT, RUBRIC_NAME, SHORT_NAME, lint_rubric, read_rubric
+from autoscirub.checks.rubric import SHORT_WORDS
 from autoscirub.errors import CheckError, TamperedError
 from autoscirub.models import now, strict_json
 from autoscirub.models.drafts import LiteratureGrounding, LiteratureSources, RubricSkeleton, TaskDataProfile
@@ -100,7 +102,10 @@ def _validated(opened: Project, file: str, content: dict[str, Any]) -> bytes:
         raise CheckError(f"{file}: {len(data):,} bytes; at most {RUBRIC_LIMIT:,} are taken")
     model = DRAFTS[file]
     if model is None:
-        read_rubric(data, file)
+        if read_rubric(data, file).model.scope_changes:
+            raise CheckError(
+                f"{file}: scope_changes: is the record of changes after a freeze, which autoscirub writes; leave it out"
+            )
         source = opened.config.rubric or SHORT_NAME
         if opened.read(source, limit=RUBRIC_LIMIT) is not None:
             raise CheckError(
@@ -149,4 +154,21 @@ def _lint(opened: Project, data: bytes, file: str) -> tuple[list[str], list[str]
         judged=opened.config.judge.backend != "none",
         runnable=opened.config.run is not None,
     )
-    return list(lint.faults), list(lint.warnings)
+    return list(lint.faults), [*lint.warnings, *_short_words(data)]
+
+
+def _short_words(data: bytes) -> list[str]:
+    """A warning for each word of the short form: an unknown field is kept, and asks for nothing."""
+    found: list[str] = []
+    for index, criterion in enumerate(json.loads(data).get("criteria", [])):
+        found += [
+            f"criteria[{index}].{word}: means nothing in {RUBRIC_NAME}; write {published}"
+            for word, published in SHORT_WORDS["criteria"].items()
+            if word in criterion
+        ]
+        found += [
+            f"criteria[{index}].expected_artifacts: path means nothing in {RUBRIC_NAME}; write expected_path"
+            for artifact in criterion.get("expected_artifacts", [])
+            if "path" in artifact
+        ]
+    return found

@@ -12,7 +12,9 @@ from autoscirub.checks import (
     LOCK_NAME,
     PREDICTIONS_LIMIT,
     PREDICTIONS_NAME,
+    RUBRIC_LIMIT,
     RUBRIC_NAME,
+    SHORT_NAME,
     existing_results,
     find_report,
     find_results,
@@ -101,12 +103,29 @@ def freeze(
     TamperedError when something locked no longer fits its lock. With `dry_run` nothing is written.
     """
     opened = open_project(project, state_dir)
+    seen = _bytes(opened)
     with without_collecting():
         found = _look(opened, progress)
     with opened.reading() if dry_run else opened.writing() as session:
+        if _bytes(opened) != seen:  # what is locked is what was looked at
+            found = _look(opened, progress)
         new = _new(opened, session, found)
+        if "rubric" in new and found.rubric is not None and found.rubric.model.scope_changes:
+            found.faults.append(
+                f"{found.rubric.source}: scope_changes: is the record of changes after a freeze, which autoscirub writes, "
+                "and nothing is frozen yet; leave it out"
+            )
         _refuse(found, new)
         return _freeze(opened, session, found, new, dry_run=dry_run)
+
+
+def _bytes(opened: Project) -> tuple[bytes | None, ...]:
+    short = opened.config.rubric or SHORT_NAME
+    return (
+        opened.read(PREDICTIONS_NAME, limit=PREDICTIONS_LIMIT),
+        opened.read(short, limit=RUBRIC_LIMIT),
+        opened.state.read_bytes(RUBRIC_NAME, limit=RUBRIC_LIMIT),
+    )
 
 
 def _look(opened: Project, progress: Callable[[int, int], None] | None) -> _Found:

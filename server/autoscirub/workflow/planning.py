@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Planned", "continue_loop", "plan_round", "plan_step"]
 
+_SHOWN = 20
+
 
 @dataclass
 class Planned:
@@ -91,7 +93,7 @@ def plan_step(opened: Project, session: Session, targets: Sequence[RevisionTarge
     unknown = [target.criterion_id for target in chosen if target.criterion_id not in unmet]
     if unknown:
         raise CheckError(
-            f"targets: {', '.join(unknown)} is no unmet criterion; unmet are {', '.join(unmet) or 'none'}"
+            f"targets: {_named(unknown)} is no unmet criterion; unmet are {_named(list(unmet)) or 'none'}"
         )
     at = now()
     plan = RevisionPlan(round=current.number, targets=chosen, at=at)
@@ -102,6 +104,10 @@ def plan_step(opened: Project, session: Session, targets: Sequence[RevisionTarge
     facts = {"round": current.number, "targets": [target.criterion_id for target in chosen]}
     session.record("plan", at=at, facts=facts, state=state)
     return Planned(plan, session.notices)
+
+
+def _named(ids: Sequence[str]) -> str:
+    return ", ".join(ids[:_SHOWN]) + (f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else "")
 
 
 def _target(rubric: ExecutableRubric, result: CriterionResult) -> RevisionTarget:
