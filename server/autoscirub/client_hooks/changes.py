@@ -47,8 +47,8 @@ def digests_of(
 ) -> tuple[dict[str, str], set[str]]:
     """Path -> the digests' hex that the last check rested on; and the paths that certainly are files' names.
 
-    What a criterion rests on also names values; those are taken for a file only where one of that name is. An answer that
-    was kept from an earlier round shows the file as it was then: it may be another by now, and the values the same.
+    What a criterion rests on also names values; those are taken for a file only where one of that name is. An answer
+    that was kept from an earlier round shows the file as it was then: that may be another by now, with the same values.
     """
     digests: dict[str, str] = {}
     certain: dict[str, str] = {}

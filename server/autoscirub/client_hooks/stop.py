@@ -117,7 +117,9 @@ def answer_stop(
         why = why_back(situation)
         if why is None or _at_work(place):
             return None
-        message = looked.message(why, list(lock.get("criteria") or []))
+        message = looked.message(
+            why, list(lock.get("criteria") or []), started=bool(text_of(given, "agent_id"))
+        )
         if message is None:
             return None
         sessions.send_back(agent, looked.digest)
@@ -167,7 +169,7 @@ class _Looked:
         digest = hashlib.sha256(json.dumps(basis).encode()).hexdigest()
         return cls(place, report, changed, seconds_of(last) if report is not None else None, digest)
 
-    def message(self, why: Why, criteria: list[Any]) -> str | None:
+    def message(self, why: Why, criteria: list[Any], *, started: bool) -> str | None:
         """What the agent reads; None where the report cannot be used or names nothing that is open."""
         from autoscirub.client_hooks.telling import tell
 
@@ -180,6 +182,7 @@ class _Looked:
             why=why,
             planned=os.path.lexists(plan),
             criteria=[str(each) for each in criteria],
+            started=started,
         )
 
 
