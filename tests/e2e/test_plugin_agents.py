@@ -1,88 +1,24 @@
-"""The plugin in the real clients: from a clone and by `install`, the whole path through it, and what its hooks do there."""
+"""The plugin in the real clients, from a clone and by `install`, and the whole path through it."""
 
 from __future__ import annotations
 
 import json
-import shutil
+import os
 import subprocess
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import filelock
 import pytest
-from tests.client_hooks.asking import later
-from tests.client_hooks.conftest import lay_down
 from tests.e2e.clients.agent import Agent
 from tests.e2e.clients.claude_client import Claude
 from tests.e2e.clients.codex_client import Codex
-from tests.e2e.clients.installed import SERVER, Installed, install, noting_python, sent_back
+from tests.e2e.clients.installed import SERVER, Installed
 from tests.e2e.clients.nile import CORE, assert_satisfied, lay_nile
-from tests.e2e.clients.sandboxing import REPOSITORY, Box, boxed
-from tests.e2e.clients.scripted_model import Asked, Call, Say, ScriptedModel, Turn
-from tests.e2e.test_mcp import begun
-
-from autoscirub.client_hooks.sessions import opened_sessions
-from autoscirub.store import StateStore
-from autoscirub.store.jobs import jobs, running
-from autoscirub.workflow import check, freeze
+from tests.e2e.clients.sandboxing import REPOSITORY, Box
+from tests.e2e.clients.scripted_model import Call, Say, ScriptedModel
 
 pytestmark = pytest.mark.slow
 
 ID = "autoscirub@autoscirub"
-DONE, OPEN = Say("All done."), Say("Not done: enough is open, there are 3 samples.")
-LEAVE = "Or end now: say in your answer which of these are open and why"
-
-
-@pytest.fixture(scope="module")
-def python(own_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An interpreter that finds the package by itself, and notes how it was started."""
-    return noting_python(own_python, tmp_path_factory.mktemp("noting") / "venv")
-
-
-@pytest.fixture(scope="module")
-def in_claude(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
-    """Claude Code, in which `autoscirub install` was run."""
-    with boxed(tmp_path_factory.mktemp("claude")) as box:
-        yield install("claude", box, python)
-
-
-@pytest.fixture(scope="module")
-def in_codex(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
-    """Codex, in which `autoscirub install` was run, and the hooks were looked at and trusted."""
-    with boxed(tmp_path_factory.mktemp("codex")) as box:
-        installed = install("codex", box, python)
-        Codex(box).trust_hooks()
-        yield installed
-
-
-@pytest.fixture(params=["claude", "codex"])
-def client(request: pytest.FixtureRequest, tmp_path: Path) -> Installed:
-    """Each client, in a project that is empty."""
-    installed: Installed = request.getfixturevalue(f"in_{request.param}")
-    (tmp_path / "project").mkdir()
-    return installed.within(tmp_path / "project")
-
-
-def lay_checked(project: Path) -> None:
-    """A frozen project whose round 1 another conversation has opened: one requirement of two is met."""
-    if project.exists():
-        project.rmdir()
-    lay_down(project)
-    freeze(project)
-    (project / "results" / "results.json").write_text(json.dumps({"slope": 0.5, "n": 3}), "utf-8")
-    with opened_sessions(str(project / ".autoscirub")) as sessions:
-        sessions.verified("another")
-        sessions.save()
-    assert check(project).ended is None
-
-
-def kept(project: Path) -> dict[str, bytes]:
-    """The project's files but for what the hooks note."""
-    found = {str(path.relative_to(project)): path for path in project.rglob("*") if path.is_file()}
-    return {name: path.read_bytes() for name, path in found.items() if "/logs/" not in name}
-
-
-# From a clone of what is committed
 
 
 @pytest.fixture(scope="module")
@@ -91,17 +27,18 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not (REPOSITORY / ".git").exists():
         pytest.skip("this is no checkout")
     folder = tmp_path_factory.mktemp("clone") / "autoscirub"
-    subprocess.run(["git", "clone", "-q", REPOSITORY, folder], check=True)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    subprocess.run(["git", "clone", "-q", REPOSITORY, folder], env=environment, check=True)
     return folder
 
 
-def with_program(box: Box, clone: Path, python: Path) -> str:
+def with_program(box: Box, clone: Path, noting: Path) -> str:
     """A folder for PATH that holds `autoscirub`, of the clone."""
     folder = box.home / "bin"
     folder.mkdir()
     program = folder / "autoscirub"
     program.write_text(
-        f'#!/bin/sh\nPYTHONPATH="{clone}/server" exec "{python}" -P -m autoscirub "$@"\n', "utf-8"
+        f'#!/bin/sh\nPYTHONPATH="{clone}/server" exec "{noting}" -P -m autoscirub "$@"\n', "utf-8"
     )
     program.chmod(0o755)
     return str(folder)
@@ -119,7 +56,7 @@ def assert_works(client: Installed, clone: Path) -> None:
     assert done.stdout == ""
 
 
-def test_a_clone_is_a_plugin_that_claude_takes_without_a_finding(box: Box, clone: Path, python: Path) -> None:
+def test_a_clone_is_a_plugin_that_claude_takes_without_a_finding(box: Box, clone: Path, noting: Path) -> None:
     claude = Claude(box)
     done = claude.command("plugin", "validate", clone, "--profile", "directory", "--json")
     told = json.loads(done.out)
@@ -127,20 +64,18 @@ def test_a_clone_is_a_plugin_that_claude_takes_without_a_finding(box: Box, clone
     claude.install(clone, ID)
     listed = json.loads(claude.command("plugin", "list", "--json").out)
     assert [plugin["enabled"] for plugin in listed if plugin["id"] == ID] == [True]
-    assert_works(Installed("claude", box, with_program(box, clone, python)), clone)
+    assert_works(Installed("claude", box, with_program(box, clone, noting)), clone)
 
 
-def test_a_clone_is_a_plugin_that_codex_takes(box: Box, clone: Path, python: Path) -> None:
+def test_a_clone_is_a_plugin_that_codex_takes(box: Box, clone: Path, noting: Path) -> None:
     codex = Codex(box)
     codex.install(clone, ID)
     [listed] = json.loads(codex.command("plugin", "list", "--json").out)["installed"]
     assert (listed["pluginId"], listed["enabled"]) == (ID, True)
     assert [hook["trustStatus"] for hook in codex.hooks()] == ["untrusted"] * 3
     codex.trust_hooks()
-    assert_works(Installed("codex", box, with_program(box, clone, python)), clone)
-
-
-# By `install`: the whole path
+    assert_works(Installed("codex", box, with_program(box, clone, noting)), clone)
+    assert [hook["trustStatus"] for hook in codex.hooks()] == ["trusted"] * 3  # nothing wrote into its copy
 
 
 def test_through_the_installed_plugin_an_agent_comes_to_satisfied(client: Installed) -> None:
@@ -153,217 +88,3 @@ def test_through_the_installed_plugin_an_agent_comes_to_satisfied(client: Instal
     assert client.offered(model.asked[0]) == {f"{prefix}__{name}" for name in CORE}
     # Two commands, two checks and a plan went by the fence; and once it was satisfied, it might end.
     assert client.hooks_that_ran() == [*["pre-tool-use"] * 5, "stop"]
-
-
-# Sent back
-
-
-def opens_the_round(client: Installed) -> Call:
-    return Call("check")
-
-
-def changes_a_file(client: Installed) -> Call:
-    return client.shell("echo Other words. > report.md")
-
-
-SENT_BACK = [
-    (
-        opens_the_round,
-        "autoscirub: the round that you opened is not finished.",
-        'Next: call plan_round of the autoscirub MCP server with targets for "enough"',
-    ),
-    (
-        changes_a_file,
-        "autoscirub: the requirements here are frozen, and files have changed since the last check: report.md.",
-        "Next: call check of the autoscirub MCP server",
-    ),
-]
-
-
-@pytest.mark.parametrize(("does", "why", "then"), SENT_BACK)
-def test_who_says_done_too_early_is_sent_back_once_and_may_end_by_saying_what_is_open(
-    client: Installed, does: Callable[[Installed], Call], why: str, then: str
-) -> None:
-    lay_checked(client.box.work)
-    with ScriptedModel([does(client), DONE, OPEN], client.box.listen()) as model:
-        done = client.ask(model)
-    assert sent_back(model.asked[1]) == []
-    [told] = sent_back(model.last)
-    assert told.startswith(f"{why}\n1 of 2 requirements were satisfied in round 1; open:\n✗ enough: ")
-    assert "results.n >= 30" in told
-    assert f"\n{then}" in told
-    assert f"\n{LEAVE}" in told
-    assert client.hooks_that_ran() == ["pre-tool-use", "stop", "stop"]
-    assert OPEN.text in done.out
-
-
-def test_before_the_first_check_the_open_criteria_are_all_of_the_frozen_ones(
-    in_claude: Installed, tmp_path: Path
-) -> None:
-    project = lay_down(tmp_path / "project")
-    freeze(project)
-    client = in_claude.within(project)
-    write = Call("Write", {"file_path": str(project / "results" / "results.json"), "content": "{}"})
-    with ScriptedModel([write, DONE, OPEN], client.box.listen()) as model:
-        client.ask(model)
-    [told] = sent_back(model.last)
-    assert "None of the requirements was looked at yet:\n? written\n? enough\nNext: call check" in told
-    assert client.hooks_that_ran() == ["pre-tool-use", "stop", "stop"]
-
-
-def test_codex_passes_over_the_hooks_without_a_word_until_they_are_trusted(box: Box, python: Path) -> None:
-    client = install("codex", box, python)
-    lay_checked(box.work)
-    assert [hook["trustStatus"] for hook in Codex(box).hooks()] == ["untrusted"] * 3
-    write = client.shell("echo x > .autoscirub/x; echo Other words. > report.md")
-    with ScriptedModel([write, Call("check"), DONE], box.listen()) as model:
-        done = client.ask(model)
-    assert (client.hooks_that_ran(), sent_back(model.last)) == ([], [])
-    assert (box.work / ".autoscirub" / "x").exists()
-    assert (done.status, "hook" in done.out + done.err) == (0, False), done
-
-
-def test_a_subagent_that_worked_is_sent_back_once_and_one_that_only_read_is_not(
-    in_claude: Installed, tmp_path: Path
-) -> None:
-    project = tmp_path / "project"
-    lay_checked(project)
-    client = in_claude.within(project)
-    given: dict[str, list[Asked]] = {"READING": [], "WRITING": [], "Go on.": []}
-    read = Call("Read", {"file_path": str(project / "report.md")})
-    write = Call("Write", {"file_path": str(project / "new.md"), "content": "New."})
-    turns: dict[str, list[Turn]] = {"READING": [read, Say("It was read.")], "WRITING": [write, DONE, OPEN]}
-    started = {"description": "A part.", "subagent_type": "general-purpose", "run_in_background": False}
-    parts = [Call("Agent", {**started, "prompt": part}) for part in ("WRITING", "READING")]
-    turns["Go on."] = [*parts, DONE, OPEN]
-
-    def script(asked: Asked) -> Turn:
-        [who] = [name for name in given if any(text.strip() == name for text in asked.said)]
-        given[who].append(asked)
-        return turns[who][len(given[who]) - 1]
-
-    with ScriptedModel(script, client.box.listen()) as model:
-        client.ask(model)
-    assert [len(given[who]) for who in turns] == [len(turns[who]) for who in turns]
-    [told] = sent_back(given["WRITING"][-1])
-    assert "files have changed since the last check: new.md." in told
-    assert told.endswith("\nWho started you is given your next answer alone: put your whole report into it.")
-    assert sent_back(given["READING"][-1]) == []
-    # And who leads them is sent back for itself, once.
-    got = given["Go on."][1].results[0].text
-    assert (OPEN.text in got, DONE.text in got) == (True, False)
-    assert [len(sent_back(asked)) for asked in given["Go on."]] == [0, 0, 0, 1]
-    assert client.hooks_that_ran() == ["pre-tool-use", *["stop"] * 5]
-
-
-# Refused
-
-
-def test_in_claude_writing_to_what_is_guarded_is_refused_with_the_allowed_move_and_reading_passes(
-    in_claude: Installed, tmp_path: Path
-) -> None:
-    project = tmp_path / "project"
-    lay_checked(project)
-    client, before = in_claude.within(project), kept(project)
-    report, rubric = (str(project / name) for name in (".autoscirub/verification_report.json", "rubric.toml"))
-    calls = [
-        Call("Read", {"file_path": report}),
-        Call("Read", {"file_path": rubric}),
-        client.shell("cat .autoscirub/run_manifest.json rubric.toml"),
-        Call("Write", {"file_path": report, "content": "{}"}),
-        client.shell("echo x > .autoscirub/x"),
-        Call("Edit", {"file_path": rubric, "old_string": "30", "new_string": "3"}),
-    ]
-    with ScriptedModel([*calls, Say("I see.")], client.box.listen()) as model:
-        client.ask(model)
-    results = model.last.results
-    assert [result.is_error for result in results] == [False] * 3 + [True] * 3
-    assert all("results.n >= 30" in result.text for result in results[:3])
-    wrote, echoed, edited = (result.text for result in results[3:])
-    assert "autoscirub: .autoscirub (the state directory) is not written" in wrote
-    assert "autoscirub: .autoscirub (the state directory) is not written" in echoed
-    assert "write_state" in wrote
-    assert "write_state" in echoed
-    assert "autoscirub: rubric.toml (the rubric) is not written" in edited
-    assert "a person changes the scope: autoscirub scope --reason" in edited
-    assert kept(project) == before
-    assert client.hooks_that_ran() == [*["pre-tool-use"] * 4, "stop"]  # none for Read
-
-
-def test_in_codex_a_patch_and_a_shell_that_write_to_what_is_guarded_are_refused(
-    in_codex: Installed, tmp_path: Path
-) -> None:
-    project = tmp_path / "project"
-    lay_checked(project)
-    client, before = in_codex.within(project), kept(project)
-    rubric = "*** Begin Patch\n*** Update File: rubric.toml\n@@\n-x\n+y\n*** End Patch"
-    state = "*** Begin Patch\n*** Add File: .autoscirub/x\n+x\n*** End Patch"
-    calls = [
-        client.shell("cat .autoscirub/run_manifest.json rubric.toml"),
-        Call("apply_patch", {"input": rubric}),
-        Call("apply_patch", {"input": state}),
-        client.shell("echo x > .autoscirub/x"),
-    ]
-    with ScriptedModel([*calls, Say("I see.")], client.box.listen()) as model:
-        client.ask(model, "--model", "gpt-5.5")
-    read, updated, added, echoed = (result.text for result in model.last.results)
-    assert "results.n >= 30" in read
-    for told in (updated, added, echoed):
-        assert "blocked by PreToolUse hook: autoscirub: " in told
-    assert "rubric.toml (the rubric) is not written" in updated
-    assert "a person changes the scope: autoscirub scope --reason" in updated
-    for told in (added, echoed):
-        assert "autoscirub: .autoscirub (the state directory) is not written" in told
-        assert "write_state" in told
-    assert kept(project) == before
-    assert client.hooks_that_ran() == [*["pre-tool-use"] * 4, "stop"]
-
-
-# Left alone: in each of these a hook ran, and let the agent end
-
-
-def ends_at_once(client: Installed, *turns: Turn) -> ScriptedModel:
-    """The agent ends the first time that it wants to: the script has no turn for another."""
-    with ScriptedModel([*turns, DONE], client.box.listen()) as model:
-        done = client.ask(model)
-    assert sent_back(model.last) == []
-    assert DONE.text in done.out
-    assert client.hooks_that_ran().count("stop") == 1
-    return model
-
-
-def test_a_conversation_beside_another_s_open_round_is_left_alone(client: Installed) -> None:
-    lay_checked(client.box.work)
-    later(client.box.work / "report.md", "Another's words.\n")
-    report = str(client.box.work / "report.md")
-    ends_at_once(client, *([Call("Read", {"file_path": report})] if client.name == "claude" else []))
-
-
-def test_where_nothing_has_changed_since_the_check_an_agent_is_left_alone(client: Installed) -> None:
-    lay_checked(client.box.work)
-    ends_at_once(client, client.shell("cat report.md"))
-
-
-def test_while_a_job_of_its_own_is_under_way_an_agent_is_left_alone(client: Installed) -> None:
-    lay_checked(client.box.work)
-    state = client.box.work / ".autoscirub"
-    with StateStore(state).writing():  # the job waits for us
-        model = ends_at_once(client, changes_a_file(client), Call("check", {"wait_seconds": 0}))
-        assert model.last.results[-1].structured["state"] == "running"
-        [job] = [job for job in jobs(state) if job.id in running(state)]
-        begun(job)
-    with filelock.FileLock(job.folder / "lock").acquire(timeout=30):
-        assert job.answer is not None  # it outlived the client, and came to its end
-
-
-def test_without_a_frozen_rubric_an_agent_is_left_alone(client: Installed) -> None:
-    shutil.copytree(lay_down(client.box.work.parent / "slope"), client.box.work, dirs_exist_ok=True)
-    (client.box.work / "rubric.toml").unlink()
-    freeze(client.box.work)
-    ends_at_once(client, changes_a_file(client))
-    assert (client.box.work / "report.md").read_text("utf-8") == "Other words.\n"
-
-
-def test_in_a_project_without_autoscirub_an_agent_is_left_alone(client: Installed) -> None:
-    ends_at_once(client, changes_a_file(client))
-    assert kept(client.box.work) == {"report.md": b"Other words.\n"}
