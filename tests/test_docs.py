@@ -481,7 +481,12 @@ def test_the_contributing_page_has_every_target_and_every_room() -> None:
     targets = re.findall(r"^(\w+):.*##", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
     assert [name for name in targets if f"`make {name}`" not in page] == []
     package = ROOT / "server" / "autoscirub"
-    rooms = {path.parent.name for path in package.glob("*/__init__.py")} | {"data", "errors", "programs"}
+    rooms = {path.parent.name for path in package.glob("*/__init__.py")} | {
+        "data",
+        "errors",
+        "programs",
+        "wire",
+    }
     floors = page.split("## Floors")[1].split("## Rules")[0]
     assert {
         name for row in re.findall(r"^\| \d \| (.+?) \|", floors, re.MULTILINE) for name in code(row)

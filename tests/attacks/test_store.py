@@ -20,7 +20,7 @@ import pytest
 from autoscirub.errors import AutoscirubError, ConfigError, StateError
 from autoscirub.models import RunManifest
 from autoscirub.store.locks import HOLDER_NAME, LEASE_NAME, LOCK_NAME
-from autoscirub.store.resolve import resolve
+from autoscirub.store.resolving import resolve
 from autoscirub.store.state import StateStore
 
 pytestmark = pytest.mark.usefixtures("no_waiting")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from autoscirub.errors import ConfigError, StateError
-from autoscirub.store.resolve import DEFAULT_STATE_DIR, resolve
+from autoscirub.store.resolving import DEFAULT_STATE_DIR, resolve
 
 
 @pytest.fixture

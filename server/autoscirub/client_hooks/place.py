@@ -1,6 +1,6 @@
 """Where the project and its state are, found fast: the usual cases without loading the store.
 
-The rules are `store.resolve`'s. Wherever a configuration or a variable could say otherwise than the default, that
+The rules are `store.resolving`'s. Wherever a configuration or a variable could say otherwise than the default, that
 function is asked; a test holds the two against each other.
 """
 
@@ -39,7 +39,7 @@ def find_place(
 ) -> Place | None:
     """The project that `start` lies in, or that is named; None where there is no state directory.
 
-    Raises ConfigError and StateError, as `store.resolve` does, where a configuration must be read and cannot be.
+    Raises ConfigError and StateError, as `store.resolving` does, where a configuration must be read and cannot be.
     """
     named = project or state_dir or any(environment.get(name) for name in _VARIABLES)
     root = None if named else nearest_root(os.path.realpath(start))

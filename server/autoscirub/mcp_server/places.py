@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from autoscirub.errors import ConfigError
 from autoscirub.store.config import CONFIG_NAMES
 from autoscirub.store.project import Project, open_project
-from autoscirub.store.resolve import ROOT_MARKS, resolve
+from autoscirub.store.resolving import ROOT_MARKS, resolve
 from autoscirub.store.state import StateStore
 
 if TYPE_CHECKING:
-    from autoscirub.store.resolve import Location
+    from autoscirub.store.resolving import Location
 
 __all__ = ["Place", "Places"]
 

@@ -1,54 +1,36 @@
 """Floor 0: the models that everything passes around. No I/O.
 
-The models of criteria and rounds load when they are first used: building them takes longer than a command
-that needs none of them should wait.
+Each loads when it is first used: building them takes longer than a command that needs none of them should wait.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from autoscirub.models.base import SCHEMA_VERSION, Closed, Frozen, StateModel, now, strict_json
-from autoscirub.models.config import (
-    AuditConfig,
-    JudgeConfig,
-    LimitsConfig,
-    NumbersConfig,
-    ProfileConfig,
-    ProjectConfig,
-    RerunConfig,
-    RoundsConfig,
-    RunConfig,
-)
-from autoscirub.models.decision import (
-    SIGNS,
-    Answer,
-    Asks,
-    Cost,
-    DecidedBy,
-    Decision,
-    Evidence,
-    overall,
-    weakest,
-)
-from autoscirub.models.manifest import (
-    Ended,
-    FileDigest,
-    Instruction,
-    Locks,
-    Loop,
-    LoopEnding,
-    PredictionsLock,
-    RubricLock,
-    RunManifest,
-    ScopeChange,
-    SettingsLock,
-    Unfreeze,
-)
-from autoscirub.models.prereg import ArtifactCheck, Check, ExprCheck, Prereg, PreregLock
-from autoscirub.models.verification import CheckResult, Digests, JudgeVerdict, Outcome, Verification
-
 if TYPE_CHECKING:
+    from autoscirub.models.base import SCHEMA_VERSION, Closed, Frozen, StateModel, now, strict_json
+    from autoscirub.models.config import (
+        AuditConfig,
+        JudgeConfig,
+        LimitsConfig,
+        NumbersConfig,
+        ProfileConfig,
+        ProjectConfig,
+        RerunConfig,
+        RoundsConfig,
+        RunConfig,
+    )
+    from autoscirub.models.decision import (
+        SIGNS,
+        Answer,
+        Asks,
+        Cost,
+        DecidedBy,
+        Decision,
+        Evidence,
+        overall,
+        weakest,
+    )
     from autoscirub.models.faults import describe_faults, owner
     from autoscirub.models.judging import (
         Ask,
@@ -64,6 +46,20 @@ if TYPE_CHECKING:
         WorkspaceManifest,
     )
     from autoscirub.models.layout import Layout, LayoutEntry
+    from autoscirub.models.manifest import (
+        Ended,
+        FileDigest,
+        Instruction,
+        Locks,
+        Loop,
+        LoopEnding,
+        PredictionsLock,
+        RubricLock,
+        RunManifest,
+        ScopeChange,
+        SettingsLock,
+        Unfreeze,
+    )
     from autoscirub.models.numbers import NumberClass, ReportNumber
     from autoscirub.models.points import Point, Points
     from autoscirub.models.policy import (
@@ -75,6 +71,7 @@ if TYPE_CHECKING:
         against_policy,
         under_policy,
     )
+    from autoscirub.models.prereg import ArtifactCheck, Check, ExprCheck, Prereg, PreregLock
     from autoscirub.models.report import CriterionResult, CriterionStatus, ReportSummary, VerificationReport
     from autoscirub.models.rerun import (
         PLAIN_PROCESS,
@@ -108,6 +105,7 @@ if TYPE_CHECKING:
         RubricRerun,
         RubricScore,
     )
+    from autoscirub.models.verification import CheckResult, Digests, JudgeVerdict, Outcome, Verification
 
 __all__ = [
     "PLAIN_PROCESS",
@@ -215,6 +213,82 @@ __all__ = [
 ]
 
 _LATER = {
+    **dict.fromkeys(
+        (
+            "Closed",
+            "Frozen",
+            "SCHEMA_VERSION",
+            "StateModel",
+            "now",
+            "strict_json",
+        ),
+        "base",
+    ),
+    **dict.fromkeys(
+        (
+            "AuditConfig",
+            "JudgeConfig",
+            "LimitsConfig",
+            "NumbersConfig",
+            "ProfileConfig",
+            "ProjectConfig",
+            "RerunConfig",
+            "RoundsConfig",
+            "RunConfig",
+        ),
+        "config",
+    ),
+    **dict.fromkeys(
+        (
+            "Answer",
+            "Asks",
+            "Cost",
+            "DecidedBy",
+            "Decision",
+            "Evidence",
+            "SIGNS",
+            "overall",
+            "weakest",
+        ),
+        "decision",
+    ),
+    **dict.fromkeys(
+        (
+            "Ended",
+            "FileDigest",
+            "Instruction",
+            "Locks",
+            "Loop",
+            "LoopEnding",
+            "PredictionsLock",
+            "RubricLock",
+            "RunManifest",
+            "ScopeChange",
+            "SettingsLock",
+            "Unfreeze",
+        ),
+        "manifest",
+    ),
+    **dict.fromkeys(
+        (
+            "ArtifactCheck",
+            "Check",
+            "ExprCheck",
+            "Prereg",
+            "PreregLock",
+        ),
+        "prereg",
+    ),
+    **dict.fromkeys(
+        (
+            "CheckResult",
+            "Digests",
+            "JudgeVerdict",
+            "Outcome",
+            "Verification",
+        ),
+        "verification",
+    ),
     **dict.fromkeys(("describe_faults", "owner"), "faults"),
     **dict.fromkeys(("Layout", "LayoutEntry"), "layout"),
     **dict.fromkeys(

@@ -12,7 +12,7 @@ from autoscirub.data import template
 from autoscirub.models import RunManifest, now
 from autoscirub.store.files import TEMPORARY_PREFIX, read_regular
 from autoscirub.store.history import History
-from autoscirub.store.resolve import Location, resolve
+from autoscirub.store.resolving import Location, resolve
 from autoscirub.store.session import Session
 from autoscirub.store.state import StateStore
 
