@@ -68,6 +68,18 @@ def test_who_opened_the_round_is_sent_back_to_plan(checked, hook) -> None:
     )
 
 
+@pytest.mark.parametrize("log", [None, "", "{", "[]\n", '{"event": "verified"\n', '["verified"]\n'])
+def test_a_check_whose_answers_are_all_kept_is_of_who_called_it(checked, hook, log) -> None:
+    report = checked / ".autoscirub" / "verification_report.json"
+    at = json.loads(report.read_text())["decisions"][0]["at"]
+    noted(hook, checked)
+    check(checked)
+    report.write_text(report.read_text().replace(at, "2026-01-01T00:00:00Z"))
+    if log is not None:  # then it is not known whose it is
+        (checked / ".autoscirub" / "revisions" / "events.jsonl").write_text(log)
+    assert (hook("stop", ending(checked)) is not None) is (log is None)
+
+
 def test_with_a_plan_the_next_call_is_a_check(checked, hook) -> None:
     noted(hook, checked)
     check(checked)
@@ -86,9 +98,10 @@ def test_a_command_in_the_shell_opens_a_round_as_well(checked, hook) -> None:
 def test_a_subagent_is_sent_back_for_itself(checked, hook) -> None:
     later(checked / "report.md", "x")
     first = ending(checked, hook_event_name="SubagentStop", agent_id="a1")
-    assert hook("stop", first) is not None
+    report = "put your whole report into it"  # what it said before is lost to who started it
+    assert report in reason(hook("stop", first))
     assert hook("stop", first) is None
-    assert hook("stop", ending(checked)) is not None
+    assert report not in reason(hook("stop", ending(checked)))
 
 
 # Once

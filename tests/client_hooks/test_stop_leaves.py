@@ -29,6 +29,23 @@ def test_a_file_that_was_written_again_with_the_same_bytes_is_no_change(checked,
     assert hook("stop", ending(checked)) is None
 
 
+def test_an_answer_kept_from_an_earlier_round_is_no_change_of_the_file_that_it_looked_at_then(
+    checked, hook
+) -> None:
+    results = checked / "results" / "results.json"
+    results.write_text(json.dumps({"slope": 0.5, "n": 3, "another": 1}))
+    check(checked)
+    report = json.loads((checked / ".autoscirub" / "verification_report.json").read_text())
+    assert [each["reused_from_round"] for each in report["criteria"]] == [1, 1]
+    assert hook("stop", ending(checked)) is None
+    for path in (results, checked / "report.md"):  # and a change is still one, whatever its time says
+        text, before = path.read_text(), path.stat()
+        path.write_text(text.replace("0.5", "0.4").replace("slope is", "slope was"))
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        assert path.name in reason(hook("stop", ending(checked, session=path.name)))
+        path.write_text(text)
+
+
 LEFT_OUT = [
     ".autoscirub/x",
     ".git/x",
@@ -70,10 +87,10 @@ def test_the_round_of_another_conversation_sends_nobody_back(checked, hook) -> N
     assert hook("stop", ending(checked)) is None
 
 
-def test_a_round_that_was_verified_before_is_not_this_conversation_s(checked, hook, monkeypatch) -> None:
-    report = json.loads((checked / ".autoscirub" / "verification_report.json").read_text())
-    old = json.dumps(report).replace(report["decisions"][0]["at"], "2026-01-01T00:00:00Z")
-    (checked / ".autoscirub" / "verification_report.json").write_text(old)
+def test_a_round_that_was_verified_before_is_not_this_conversation_s(checked, hook) -> None:
+    events = checked / ".autoscirub" / "revisions" / "events.jsonl"
+    at = json.loads(events.read_text().splitlines()[-1])["at"]
+    events.write_text(events.read_text().replace(at, "2026-01-01T00:00:00Z"))
     noted(hook, checked)
     assert hook("stop", ending(checked)) is None
 

@@ -9,6 +9,8 @@ import time
 from datetime import datetime
 from typing import Any
 
+from autoscirub.client_hooks.given import text_of
+
 __all__ = ["Bounds", "Changes", "changes_since", "digests_of", "reference_time"]
 
 _LEFT_OUT = {"__pycache__", "venv", "node_modules", "site-packages"}
@@ -45,18 +47,26 @@ def digests_of(
 ) -> tuple[dict[str, str], set[str]]:
     """Path -> the digests' hex that the last check rested on; and the paths that certainly are files' names.
 
-    What a criterion rests on also names values; those are taken for a file only where one of that name is.
+    What a criterion rests on also names values; those are taken for a file only where one of that name is. An answer
+    that was kept from an earlier round shows the file as it was then: that may be another by now, with the same values.
     """
     digests: dict[str, str] = {}
     certain: dict[str, str] = {}
+    earlier: dict[str, str] = {}
+    kept: set[Any] = set()
     for criterion in _list(report, "criteria"):
         rests = criterion.get("rests_on")
+        if criterion.get("reused_from_round") is not None:
+            kept.add(text_of(criterion, "criterion_id"))
         for name, digest in rests.items() if isinstance(rests, dict) else ():
             if isinstance(digest, str):
                 digests.setdefault(name.removeprefix("shown: ").removeprefix("./"), digest)
     for source in (report, verification):
         for decision in _list(source, "decisions"):
-            _add_evidence(certain, decision, 0)
+            of_then = source is report and text_of(decision, "subject") in kept
+            _add_evidence(earlier if of_then else certain, decision, 0)
+    for name in earlier.keys() & digests.keys():
+        certain.setdefault(name, digests[name])
     found = (verification or {}).get("digests")
     artifacts = found.get("artifacts") if isinstance(found, dict) else None
     for name, digest in artifacts.items() if isinstance(artifacts, dict) else ():

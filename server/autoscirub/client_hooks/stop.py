@@ -20,7 +20,7 @@ from autoscirub.client_hooks.changes import (
     seconds_of,
 )
 from autoscirub.client_hooks.fence import MANIFEST_LIMIT
-from autoscirub.client_hooks.files import read_json
+from autoscirub.client_hooks.files import read_bytes, read_json
 from autoscirub.client_hooks.given import agent_of, folder_of, session_of, text_of
 from autoscirub.client_hooks.place import Place, find_place
 from autoscirub.errors import StateError
@@ -117,7 +117,9 @@ def answer_stop(
         why = why_back(situation)
         if why is None or _at_work(place):
             return None
-        message = looked.message(why, list(lock.get("criteria") or []))
+        message = looked.message(
+            why, list(lock.get("criteria") or []), started=bool(text_of(given, "agent_id"))
+        )
         if message is None:
             return None
         sessions.send_back(agent, looked.digest)
@@ -153,8 +155,10 @@ class _Looked:
         at = max(filter(None, times), default=None)
         if report is None:
             name, at = f"{place.state}/run_manifest.json", text_of(lock, "frozen_at")
+        # What was kept from an earlier check is dated then; when the last one was, its event says.
+        last = (_verified_at(place.state) if report is not None else None) or at
         digests, certain = digests_of(report, verification)
-        found = changes_since(place.root, place.state, reference_time(name, at), digests, certain, Bounds())
+        found = changes_since(place.root, place.state, reference_time(name, last), digests, certain, Bounds())
         if found is None:
             return None
         changed = found.known or _not_ignored(place.root, found.other)
@@ -163,9 +167,9 @@ class _Looked:
             [[path, _time(f"{place.root}/{path}")] for path in changed],
         ]
         digest = hashlib.sha256(json.dumps(basis).encode()).hexdigest()
-        return cls(place, report, changed, seconds_of(at) if report is not None else None, digest)
+        return cls(place, report, changed, seconds_of(last) if report is not None else None, digest)
 
-    def message(self, why: Why, criteria: list[Any]) -> str | None:
+    def message(self, why: Why, criteria: list[Any], *, started: bool) -> str | None:
         """What the agent reads; None where the report cannot be used or names nothing that is open."""
         from autoscirub.client_hooks.telling import tell
 
@@ -178,7 +182,24 @@ class _Looked:
             why=why,
             planned=os.path.lexists(plan),
             criteria=[str(each) for each in criteria],
+            started=started,
         )
+
+
+def _verified_at(state: str) -> str | None:
+    """When a round was verified last, as the log of the rounds has it; None where that cannot be read."""
+    try:
+        data = read_bytes(f"{state}/revisions/events.jsonl", _REPORT_LIMIT)
+    except StateError:
+        return None
+    for line in reversed((data or b"").splitlines()):
+        if b'"verified"' in line:
+            try:
+                event = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            return text_of(event, "at") if isinstance(event, dict) else None
+    return None
 
 
 def _not_ignored(root: str, paths: list[str]) -> list[str]:
@@ -231,8 +252,6 @@ def _only_talked(given: dict[str, Any]) -> bool:
     path = text_of(given, "agent_transcript_path", "transcript_path")
     if path is None:
         return False
-    from autoscirub.client_hooks.files import read_bytes
-
     try:
         data = read_bytes(os.path.expanduser(path), _TRANSCRIPT_LIMIT)
     except StateError:

@@ -26,8 +26,9 @@ def tell(
     why: Literal["changed", "own round"],
     planned: bool,
     criteria: Sequence[str],
+    started: bool = False,
 ) -> str | None:
-    """What the agent reads; None where nothing is open and nothing has changed.
+    """What the agent reads, `started` by another or not; None where nothing is open and nothing has changed.
 
     Raises StateError where the report is not one.
     """
@@ -51,7 +52,7 @@ def tell(
             return None
         counts = f"{found.summary.passed} of {len(found.criteria)} requirements were satisfied in round {found.round}"
         lines += [f"{counts}{'; open:' if opened else '.'}", *_listed(opened)]
-    lines += [_next(report, why, planned), _LEAVE]
+    lines += [_next(report, why, planned), _LEAVE, *([_REPORT] if started else [])]
     return "\n".join(lines)
 
 
@@ -103,6 +104,7 @@ _LEAVE = (
     "Or end now: say in your answer which of these are open and why, and do not call the work done. "
     "You are asked this once."
 )
+_REPORT = "Who started you is given your next answer alone: put your whole report into it."
 
 
 def _plain(text: str) -> str:

@@ -137,7 +137,7 @@ _PARTS = {
             "Location",
             "resolve",
         ),
-        "resolve",
+        "resolving",
     ),
     **dict.fromkeys(
         (
