@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, BinaryIO
+
+from pydantic import ValidationError
 
 if TYPE_CHECKING:
     from mcp.server import Server
 
 __all__ = ["serve_wire", "take_wire"]
+
+_SEARCHED = 4096
 
 
 def take_wire() -> tuple[BinaryIO, BinaryIO]:
@@ -36,4 +41,60 @@ async def serve_wire(server: Server[Any], wire_in: BinaryIO, wire_out: BinaryIO)
     reader = anyio.wrap_file(TextIOWrapper(wire_in, encoding="utf-8", errors="replace"))
     writer = anyio.wrap_file(TextIOWrapper(wire_out, encoding="utf-8", errors="backslashreplace"))
     async with stdio_server(reader, writer) as (incoming, outgoing):
-        await server.run(incoming, outgoing, server.create_initialization_options())
+        answering: Any = _Answering(incoming, outgoing)
+        await server.run(answering, outgoing, server.create_initialization_options())
+
+
+class _Answering:
+    """The messages of a client, but for lines that are none: these get the protocol's error, where the SDK drops them,
+    and whoever sent one would wait for ever."""
+
+    def __init__(self, incoming: Any, outgoing: Any) -> None:
+        self._incoming, self._outgoing = incoming, outgoing
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._incoming, name)
+
+    async def __aenter__(self) -> _Answering:
+        await self._incoming.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: object) -> Any:
+        return await self._incoming.__aexit__(*error)
+
+    def __aiter__(self) -> _Answering:
+        return self
+
+    async def __anext__(self) -> Any:
+        from anyio import EndOfStream
+
+        try:
+            return await self.receive()
+        except EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def receive(self) -> Any:
+        """The next message that is one."""
+        while isinstance(item := await self._incoming.receive(), Exception):
+            await self._refuse(item)
+        return item
+
+    async def _refuse(self, error: Exception) -> None:
+        import mcp_types as types
+        from mcp.shared.message import SessionMessage
+
+        line = _line_of(error)
+        found = re.search(
+            r'"id"\s*:\s*(?:"([^"\\]{1,200})"|(\d{1,15}))', line[:_SEARCHED] + line[-_SEARCHED:]
+        )
+        name = None if found is None else found[1] if found[1] is not None else int(found[2])
+        said = types.ErrorData(
+            code=types.PARSE_ERROR, message="the line is no JSON-RPC message that can be read"
+        )
+        await self._outgoing.send(SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=name, error=said)))
+
+
+def _line_of(error: Exception) -> str:
+    faults = error.errors(include_url=False) if isinstance(error, ValidationError) else []
+    given = faults[0].get("input") if faults else None
+    return given if isinstance(given, str) else ""

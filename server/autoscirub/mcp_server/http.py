@@ -35,7 +35,9 @@ TOKEN_VARIABLE = "AUTOSCIRUB_TOKEN"  # noqa: S105 - the variable's name
 _TOKEN_NAME = "serve-token"  # noqa: S105 - the file's name
 _LEAST_TOKEN = 32
 _SESSIONS = 32
-_SESSION_SECONDS = 30 * 60
+_SESSION_SECONDS = 10 * 60
+_HEADER_SECONDS = 10.0
+"""For the whole head of a request: a connection that is held open without one takes a place from who has the token."""
 _CONNECTIONS = 128
 _BODY_BYTES = 4 * 1024 * 1024
 
@@ -60,7 +62,11 @@ def token() -> tuple[str, str]:
     kept = _kept(path)
     if kept is None:
         kept = secrets.token_hex(32)
-        write_atomic(path, f"{kept}\n".encode(), within=folder)
+        before = os.umask(0o177)  # private from the first moment
+        try:
+            write_atomic(path, f"{kept}\n".encode(), within=folder)
+        finally:
+            os.umask(before)
     path.chmod(0o600)
     return kept, str(path)
 
@@ -83,7 +89,7 @@ class Guard:
 
     def __init__(self, app: App, secret: str, port: int) -> None:
         self._app = app
-        self._secret = f"Bearer {secret}".encode("ascii")
+        self._secret = secret.encode("ascii")
         names = ("127.0.0.1", "localhost", "[::1]")
         self._hosts = {f"{name}:{port}" for name in names}
         self._origins = {f"http://{name}:{port}" for name in names}
@@ -110,7 +116,9 @@ class Guard:
             return 421, "Host: expected this server's own, such as 127.0.0.1 with its port"
         if len(origin) > 1 or any(each.lower() not in self._origins for each in origin):
             return 403, "Origin: no other page may use this server"
-        if len(given) != 1 or not hmac.compare_digest(given[0].encode("latin-1"), self._secret):
+        scheme, _, rest = given[0].partition(" ") if len(given) == 1 else ("", "", "")
+        right = hmac.compare_digest(rest.encode("latin-1"), self._secret)
+        if scheme.lower() != "bearer" or not right:
             return (
                 401,
                 "Authorization: expected Bearer and the token; `autoscirub serve --http` says where it is kept",
@@ -129,6 +137,47 @@ async def _refuse(send: Send, status: int, why: str) -> None:
         headers.append((b"www-authenticate", b"Bearer"))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
+
+
+def _impatient(seconds: float) -> type[Any]:
+    """uvicorn's protocol, which waits for a request's head as long as its sender likes, with a bound on that."""
+    import h11
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    class Impatient(H11Protocol):
+        """Closes a connection whose request is not whole in its head after `seconds`."""
+
+        _waiting: Any = None
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._wait()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop()
+            super().connection_lost(exc)
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self.conn.their_state is not h11.IDLE:
+                self._stop()
+            elif self._waiting is None:
+                self._wait()
+
+        def _wait(self) -> None:
+            self._waiting = self.loop.call_later(seconds, self._give_up)
+
+        def _stop(self) -> None:
+            if self._waiting is not None:
+                self._waiting.cancel()
+                self._waiting = None
+
+        def _give_up(self) -> None:
+            self._waiting = None
+            if not self.transport.is_closing():
+                self.transport.close()
+
+    return Impatient
 
 
 def serve_http(make: Callable[[], Server[Any]], port: int) -> None:
@@ -156,6 +205,7 @@ def serve_http(make: Callable[[], Server[Any]], port: int) -> None:
     )
     config = uvicorn.Config(
         Guard(app, secret, port),
+        http=_impatient(_HEADER_SECONDS),
         log_level="warning",
         access_log=False,
         limit_concurrency=_CONNECTIONS,

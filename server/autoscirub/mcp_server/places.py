@@ -141,8 +141,9 @@ def _refuse_shared(home: Location, other: Location) -> None:
     ours, theirs = Path(os.path.realpath(home.state_dir)), Path(os.path.realpath(other.state_dir))
     if theirs.is_relative_to(ours) or ours.is_relative_to(theirs):
         raise ConfigError(
-            f"project: {other.project}: its state directory {other.state_dir} would be that of {home.project}, which has "
-            "a record of its own; leave project out, or give that folder a state_dir of its own in its autoscirub.toml"
+            f"project: {other.project}: its state directory {other.state_dir} would be that of {home.project}, which "
+            "has a record of its own; leave project out, or give that folder a state_dir of its own, in its "
+            "autoscirub.toml"
         )
 
 

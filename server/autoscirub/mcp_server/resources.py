@@ -13,6 +13,7 @@ from mcp import MCPError
 from autoscirub.data import data_dir, load_layout
 from autoscirub.errors import AutoscirubError
 from autoscirub.store.files import read_regular
+from autoscirub.store.strictjson import JsonFault, parse
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -136,11 +137,15 @@ def _round(places: Places, uri: str, name: str) -> tuple[str, str]:
     if not re.fullmatch(r"[1-9][0-9]{0,5}", name):
         raise _missing(uri, "a round by its number")
     folder = f"revisions/round-{int(name):03}"
-    parts = {
-        file.removesuffix(".json"): json.loads(data)
-        for file in _ROUND_FILES
-        if (data := read_regular(state_dir / folder / file, limit=_LIMIT, within=state_dir)) is not None
-    }
+    parts = {}
+    for file in _ROUND_FILES:
+        data = read_regular(state_dir / folder / file, limit=_LIMIT, within=state_dir)
+        if data is None:
+            continue
+        try:
+            parts[file.removesuffix(".json")] = parse(data)
+        except JsonFault as fault:
+            raise MCPError(_NOT_FOUND, f"{folder}/{file}: {fault}") from None
     if not parts:
         raise _missing(uri, "the rounds below revisions/ in the state directory")
     return json.dumps(parts, ensure_ascii=False, indent=1), _JSON

@@ -112,8 +112,8 @@ def freeze(
         new = _new(opened, session, found)
         if "rubric" in new and found.rubric is not None and found.rubric.model.scope_changes:
             found.faults.append(
-                f"{found.rubric.source}: scope_changes: is the record of changes after a freeze, which autoscirub writes, "
-                "and nothing is frozen yet; leave it out"
+                f"{found.rubric.source}: scope_changes: is the record of changes after a freeze, which autoscirub "
+                "writes, and nothing is frozen yet; leave it out"
             )
         _refuse(found, new)
         return _freeze(opened, session, found, new, dry_run=dry_run)

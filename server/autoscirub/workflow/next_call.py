@@ -11,6 +11,7 @@ from autoscirub.models import Answer
 from autoscirub.models.views import LoopView
 from autoscirub.store import open_project
 from autoscirub.store.jobs import running
+from autoscirub.store.session import MARK_NAME
 from autoscirub.workflow.rounds import unjudged
 from autoscirub.workflow.standing import status
 
@@ -26,7 +27,7 @@ __all__ = ["NextCall", "call_after", "call_of", "next_call"]
 
 _OUTCOMES = ("verified", "refuted", "failed")
 _SHOWN_TARGETS = 12
-_SHOWN_TEXT = 400
+_SHOWN_TEXT = 300
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,12 @@ def next_call(
     if not opened.state.exists():
         with opened.state.writing() as state:
             state.write_bytes(".gitignore", template("gitignore").encode("utf-8"))
+    job = next((job for job in running(opened.state.root) if job != within), None)
+    if job is None and within is None and opened.state.read_bytes(MARK_NAME) is not None:
+        with opened.writing():  # a step was cut off: it is finished, or it would look like tampering
+            pass
     found = status(project, state_dir=state_dir)
-    others = (job for job in running(opened.state.root) if job != within)
-    return found, call_of(found, next(others, None))
+    return found, call_of(found, job)
 
 
 def call_of(found: Status, job: str | None = None) -> NextCall:
@@ -69,6 +73,10 @@ def call_of(found: Status, job: str | None = None) -> NextCall:
     if "not as frozen" in (rubric, predictions) or (found.faults and rubric != "not frozen"):
         why = found.faults[0] if found.faults else found.next.why
         return NextCall("next", f"put this right first, then ask again: {_cut(why)}")
+    if rubric == "frozen" and predictions == "not frozen" and found.next.command == "autoscirub freeze":
+        return NextCall(
+            "freeze", "predictions are written, and not fixed yet: fix them, before there are results"
+        )
     if rubric == "frozen":
         return NextCall("check", "everything is frozen: do the work, then have it checked")
     if rubric == "not frozen":
@@ -143,7 +151,9 @@ def _state_of(found: Status, *, rubric: bool) -> str | None:
 
 
 def _freeze(found: Status) -> NextCall:
-    if found.faults or "dry-run" in found.next.command:
+    if "dry-run" not in found.next.command and found.faults:
+        return NextCall("next", f"put this right first, then ask again: {_cut(found.faults[0])}")
+    if "dry-run" in found.next.command:
         return NextCall(
             "freeze", f"it names what is to be mended first: {_cut(found.next.why)}", {"dry_run": True}
         )
