@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
+import filelock
 import pytest
 from tests.mcp_server.agents import RefusedError, agent
 from tests.mcp_server.conftest import RUBRIC
@@ -30,8 +32,8 @@ def open_round(tmp_path: Path) -> Path:
     return project
 
 
-def refusal(project: Path, tool: str, **arguments: Any) -> str:
-    with agent(project, toolsets=["evidence", "audit"]) as some, pytest.raises(RefusedError) as refused:
+def refusal(project_: Path, tool: str, /, **arguments: Any) -> str:
+    with agent(project_, toolsets=["evidence", "audit"]) as some, pytest.raises(RefusedError) as refused:
         some.call(tool, **arguments)
     said = str(refused.value)
     assert "Allowed next: next()" in said
@@ -252,3 +254,118 @@ def test_a_forged_job_answer_changes_nothing_but_what_its_forger_reads(open_roun
             some.call("job", id=folder.name)
         now = some.call("next")
     assert (now["ended"], now["not_satisfied"]) == (None, ["table"])
+
+
+def met_in(folder: Path) -> None:
+    """Lay what the rubric asks for into a folder of the project, and not where it is asked for."""
+    (folder / "results").mkdir(parents=True)
+    (folder / "results" / "results.json").write_text('{"slope": 0.5}', encoding="utf-8")
+    (folder / "out").mkdir()
+    (folder / "out" / "table.csv").write_text("x,y\n1,2\n", encoding="utf-8")
+
+
+def test_what_is_satisfied_in_a_part_is_not_written_into_the_record_of_the_whole(
+    open_round: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    met_in(open_round / "part")
+    monkeypatch.setenv("AUTOSCIRUB_STATE_DIR", str(open_round / ".autoscirub"))
+    said = refusal(open_round, "check", project="part")
+    assert "has a record of its own" in said.replace("\n", " ")
+    monkeypatch.delenv("AUTOSCIRUB_STATE_DIR")
+    refusal(open_round, "check", project="part", state_dir="../.autoscirub")
+    with agent(open_round) as some:
+        assert some.call("next")["ended"] is None
+
+
+def test_a_record_inside_of_a_part_is_not_that_part_s(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    met_in(project / "work")
+    (project / "autoscirub.toml").write_text(
+        'results = "results/results.json"\nstate_dir = "work/state"\n', encoding="utf-8"
+    )
+    with agent(project) as some:
+        some.call("write_state", file="executable_rubric.json", content=RUBRIC)
+        some.call("freeze")
+        with pytest.raises(RefusedError):
+            some.call("check", project="work", state_dir="state")
+
+
+@pytest.mark.parametrize("remembered", [True, False])
+def test_an_easier_rubric_is_not_frozen_in_another_state_directory(
+    remembered: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "autoscirub.toml").write_text('results = "results/results.json"\n', encoding="utf-8")
+    with agent(project) as some:
+        some.call("write_state", file="executable_rubric.json", content=RUBRIC, state_dir="one")
+        assert some.call("freeze", state_dir="one")["locked"]
+        if not remembered:
+            monkeypatch.setenv("AUTOSCIRUB_DATA_DIR", str(tmp_path / "another-machine"))
+        with pytest.raises(RefusedError, match="the record of this project is in"):
+            some.call("write_state", file="executable_rubric.json", content=DROPPED, state_dir="two")
+        following = some.call("next", state_dir="one")["next"]
+    assert following["arguments"] == {"state_dir": "one"}
+
+
+@pytest.mark.parametrize("named", [".autoscirub", ".autoscirub/revisions", ".git"])
+def test_the_record_and_git_s_own_folder_are_no_projects(named: str, open_round: Path) -> None:
+    (open_round / ".git").mkdir()
+    assert "no work" in refusal(open_round, "next", project=named)
+
+
+def test_a_rubric_brings_no_scope_changes_of_its_own(tmp_path: Path) -> None:
+    forged = {
+        **RUBRIC,
+        "scope_changes": [
+            {"at": "2026-01-01T00:00:00Z", "by": "terminal", "reason": "allowed", "criteria": ["table"]}
+        ],
+    }
+    said = refusal(tmp_path, "write_state", file="executable_rubric.json", content=forged)
+    assert "scope_changes: is the record of changes after a freeze" in said
+    (tmp_path / ".autoscirub").mkdir(exist_ok=True)
+    (tmp_path / ".autoscirub" / "executable_rubric.json").write_text(strict_json(forged), encoding="utf-8")
+    assert "scope_changes: is the record of changes after a freeze" in refusal(tmp_path, "freeze")
+
+
+def test_a_hand_made_job_ends_no_process_that_is_not_its_own(open_round: Path) -> None:
+    bystander = subprocess.Popen(["sleep", "600"], start_new_session=True)
+    try:
+        for number, pid in enumerate((bystander.pid, 0, 1, os.getpid())):
+            folder = open_round / ".autoscirub" / "jobs" / f"check-{number:012x}"
+            folder.mkdir(parents=True)
+            asked = {"id": folder.name, "tool": "check", "at": "2026-01-01T00:00:00Z"}
+            (folder / "request.json").write_text(strict_json(asked), encoding="utf-8")
+            (folder / "pid").write_text(f"{pid}\n", encoding="ascii")
+            with filelock.FileLock(folder / "lock"):
+                said = refusal(open_round, "job", id=folder.name, action="cancel")
+            assert "could not be ended from here" in said
+        assert bystander.poll() is None
+    finally:
+        bystander.kill()
+        bystander.wait()
+
+
+def test_a_link_in_the_place_of_the_jobs_leads_nothing_out(open_round: Path) -> None:
+    outside = open_round.parent / "outside"
+    outside.mkdir()
+    (open_round / ".autoscirub" / "jobs").symlink_to(outside)
+    assert "is a link that leads out" in refusal(open_round, "check")
+    assert list(outside.iterdir()) == []
+
+
+def test_a_job_s_answer_that_is_none_of_its_tool_s_is_not_passed_on(open_round: Path) -> None:
+    folder = open_round / ".autoscirub" / "jobs" / "check-0123456789ac"
+    folder.mkdir(parents=True)
+    asked = {"id": folder.name, "tool": "check", "at": "2026-01-01T00:00:00Z"}
+    (folder / "request.json").write_text(strict_json(asked), encoding="utf-8")
+    large = {
+        "project": "p",
+        "state_dir": "s",
+        "next": {"tool": None, "why": "w"},
+        "notices": ["x" * 1000] * 6000,
+    }
+    ended = {"state": "done", "at": "2026-01-01T00:00:00Z", "answer": large}
+    (folder / "answer.json").write_text(strict_json(ended), encoding="utf-8")
+    with agent(open_round) as some:
+        assert len(json.dumps(some.call("job", id=folder.name))) < 60_000

@@ -6,6 +6,7 @@ import contextlib
 import http.client
 import json
 import re
+import socket
 import stat
 import subprocess
 import sys
@@ -212,6 +213,22 @@ def test_a_thousand_sessions_are_not_opened_and_those_that_are_go_on(port: Port)
     for name in opened:
         assert port.send({"Mcp-Session-Id": name}, method="DELETE")[0] == 200
     assert port.send({})[0] == 200
+
+
+@pytest.mark.slow
+def test_connections_that_never_say_what_they_want_shut_nobody_out_for_long(port: Port) -> None:
+    waiting = [socket.create_connection(("127.0.0.1", port.number), timeout=60) for _ in range(140)]
+    try:
+        for connection in waiting:
+            connection.sendall(b"POST /mcp HTTP/1.1\r\nHo")
+        for connection in waiting:
+            assert connection.recv(1) in (b"", b"H")  # closed, or told that there are too many
+        status, headers, _ = port.send({})
+        assert status == 200
+        assert port.send({"Mcp-Session-Id": headers["mcp-session-id"]}, method="DELETE")[0] == 200
+    finally:
+        for connection in waiting:
+            connection.close()
 
 
 def test_a_token_is_made_once_in_a_file_that_only_its_owner_reads(monkeypatch, tmp_path: Path) -> None:

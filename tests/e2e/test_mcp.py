@@ -252,6 +252,34 @@ def begun(job: Job) -> None:
     raise AssertionError(f"{job.id} did not begin")
 
 
+UNREADABLE = [
+    # a line, the id that is answered
+    (b"garbage", None),
+    (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":{"x":"\\ud800"}}', 7),
+    (
+        b'{"jsonrpc":"2.0","id":"seven","method":"ping","params":{"x":'
+        + b"[" * 100_000
+        + b"]" * 100_000
+        + b"}}",
+        "seven",
+    ),
+    (b'{"jsonrpc":"2.0","id":8,"method":"ping","params":{"x":' + b"9" * 5_000 + b"}}", 8),
+]
+
+
+def test_a_line_that_is_no_message_is_answered_with_the_protocol_s_error(
+    project: Path, elsewhere: Path
+) -> None:
+    with wire(*command(project), cwd=elsewhere) as server:
+        server.begin()
+        for line, name in UNREADABLE:
+            server.process.stdin.write(line + b"\n")  # type: ignore[union-attr]
+            server.process.stdin.flush()  # type: ignore[union-attr]
+            answer = json.loads(server.process.stdout.readline())  # type: ignore[union-attr]
+            assert (answer["id"], answer["error"]["code"]) == (name, -32700)
+        assert server.call("evaluate_expr", expr="1 + 1")["structuredContent"]["value"] == 2
+
+
 def test_the_server_ends_with_its_client(project: Path, elsewhere: Path) -> None:
     with wire(*command(project), cwd=elsewhere) as server:
         server.begin()

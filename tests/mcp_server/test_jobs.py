@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import filelock
 import pytest
 from tests.mcp_server.agents import RefusedError, agent
 
+from autoscirub.mcp_server import server
 from autoscirub.models import now
 from autoscirub.models.jobs import JobAnswer
 from autoscirub.store import StateStore
@@ -182,6 +185,63 @@ def test_only_so_many_ended_jobs_are_kept_and_one_under_way_is_never_dropped(tmp
 def test_what_is_no_job_s_id_finds_none(name: str, tmp_path: Path) -> None:
     new_job(tmp_path, "check", {})
     assert find_job(tmp_path, name) is None
+
+
+def test_a_folder_that_is_not_whole_holds_nobody_up(frozen: Path) -> None:
+    home = frozen / ".autoscirub" / "jobs"
+    (home / "check-00000000000a").mkdir(parents=True)
+    future = 2**33
+    os.utime(home / "check-00000000000a", (future, future))
+    with agent(frozen) as some:
+        assert some.call("next")["jobs"] == []
+        assert some.call("check")["state"] == "done"
+
+
+def test_a_job_is_seen_only_once_it_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[list[Job]] = []
+    write = Job.write
+
+    def look_before_writing(self: Job, value: Any) -> None:
+        seen.append(jobs(tmp_path))
+        write(self, value)
+        seen.append(jobs(tmp_path))
+
+    monkeypatch.setattr(Job, "write", look_before_writing)
+    job = new_job(tmp_path, "check", {})
+    assert seen == [[], []]
+    assert [each.id for each in jobs(tmp_path)] == [job.id]
+
+
+def test_where_no_process_can_be_started_no_job_is_left(
+    frozen: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", str(frozen / "is-not-there"))
+    with agent(frozen) as some, pytest.raises(RefusedError, match="could not be started"):
+        some.call("check")
+    assert jobs(frozen / ".autoscirub") == []
+
+
+def test_what_must_write_waits_for_a_lock_only_as_long_as_a_client_would(
+    frozen: Path, held: StateStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "_LOCK_SECONDS", 0.1)
+    with agent(frozen) as some, pytest.raises(RefusedError, match="held by") as refused:
+        some.call("plan_round", targets=[{"criterion_id": "table"}])
+    assert "next() names it" in str(refused.value)
+
+
+def test_those_who_wait_for_a_lock_keep_nobody_waiting_who_only_looks(frozen: Path, held: StateStore) -> None:
+    async def many(client: Any) -> Any:
+        async with anyio.create_task_group() as group:
+            for _ in range(20):
+                group.start_soon(client.call_tool, "plan_round", {"targets": [{"criterion_id": "table"}]})
+            with anyio.fail_after(5):
+                looked = await client.call_tool("evaluate_expr", {"expr": "1 + 1"})
+            group.cancel_scope.cancel()
+        return looked
+
+    with agent(frozen) as some:
+        assert some.portal.call(many, some.client).structured_content["value"] == 2
 
 
 def test_a_link_in_the_place_of_a_job_is_none(tmp_path: Path) -> None:

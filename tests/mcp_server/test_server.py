@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -198,6 +199,86 @@ def test_a_refusal_says_what_was_wrong_and_the_allowed_move(
         some.call(tool, **arguments)
     assert said in str(refused.value)
     assert "Allowed next: next()" in str(refused.value)
+
+
+def test_what_comes_next_is_to_be_done_in_the_place_that_a_call_named(
+    bare: Path, rubric: dict[str, Any], write_results: Callable[..., Path]
+) -> None:
+    part = bare / "part"
+    part.mkdir()
+    (part / "autoscirub.toml").write_text('results = "results/results.json"\n', encoding="utf-8")
+    with agent(bare) as some:
+        answer = some.call("write_state", file="executable_rubric.json", content=rubric, project="part")
+        assert answer["whole"] is None
+        answer = some.follow(answer)
+        assert answer["project"] == str(part)
+        write_results(part, slope=0.5)
+        running = some.follow(answer, wait_seconds=0)
+        done = some.follow(running) if running["state"] == "running" else running
+        assert done["project"] == str(part)
+        assert done["next"]["arguments"]["project"] == "part"
+    assert not (bare / ".autoscirub").exists()
+
+
+def test_a_draft_that_cannot_be_read_is_named_and_not_circled_around(
+    bare: Path, rubric: dict[str, Any]
+) -> None:
+    with agent(bare) as some:
+        some.call("write_state", file="executable_rubric.json", content=rubric)
+        (bare / ".autoscirub" / "literature_sources.json").write_text('{"sources": [', encoding="utf-8")
+        answer = some.call("next")
+    assert answer["next"]["tool"] == "next"
+    assert "literature_sources.json" in answer["next"]["why"]
+
+
+def test_predictions_that_come_after_the_rubric_s_freeze_are_to_be_frozen(
+    bare: Path, rubric: dict[str, Any], slope_project: Path
+) -> None:
+    with agent(bare) as some:
+        some.call("write_state", file="executable_rubric.json", content=rubric)
+        some.call("freeze")
+        shutil.copy(slope_project / "prereg.toml", bare)
+        answer = some.call("next")
+        assert (answer["next"]["tool"], "predictions" in answer["next"]["why"]) == ("freeze", True)
+        assert some.follow(answer)["locked"] == ["predictions", "rubric", "settings"]
+
+
+def test_a_refusal_is_bounded(bare: Path) -> None:
+    criteria = [
+        {
+            "criterion_id": f"C{number}",
+            "requirement": "x",
+            "checks": [{"id": "c", "kind": "expr", "expr": "1 == 1 and 'a long text that is shown' == 'x'"}],
+        }
+        for number in range(1000)
+    ]
+    with agent(bare) as some:
+        some.call("write_state", file="executable_rubric.json", content={"goals": [], "criteria": criteria})
+        with pytest.raises(RefusedError) as refused:
+            some.call("freeze")
+    assert len(str(refused.value)) < 9_000
+    assert "Allowed next: next()" in str(refused.value)
+
+
+ODD = [
+    ("next", {"project": "\x00"}),
+    ("next", {"project": "x" * 4000}),
+    ("next", {"state_dir": "x" * 4000}),
+    ("next", {"state_dir": "a\x00b"}),
+    ("validate_state", {"files": ["\x00"]}),
+    ("check_artifact", {"path": "\x00"}),
+    ("evaluate_expr", {"expr": "results", "results_file": "\x00"}),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments"), ODD)
+def test_what_is_no_path_is_no_error_of_ours(tool: str, arguments: dict[str, Any], frozen: Path) -> None:
+    with agent(frozen, toolsets=["audit"]) as some:
+        try:
+            said = json.dumps(some.call(tool, **arguments))
+        except RefusedError as refused:
+            said = str(refused)
+    assert "error of ours" not in said
 
 
 def test_a_large_answer_stays_small_and_a_link_leads_to_the_whole(

@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 
+import autoscirub.workflow.freezing as freezing
 from autoscirub.errors import AutoscirubError, CheckError, CorruptError, NewerVersionError, TamperedError
+from autoscirub.models import Answer
 from autoscirub.store import open_project, sha256_file
 from autoscirub.workflow import freeze, validate
+from autoscirub.workflow.auditing_verify import verify_record
 from autoscirub.workflow.drafting import DRAFTS, write_state
 
 CONTENTS: dict[str, dict[str, Any]] = {
@@ -169,6 +172,55 @@ def test_after_the_freeze_the_rubric_is_not_written_not_even_where_the_history_i
     monkeypatch.setenv("AUTOSCIRUB_DATA_DIR", str(tmp_path / "another-machine"))
     with pytest.raises(AutoscirubError):
         write_state("executable_rubric.json", rubric, project=project)
+
+
+def test_a_rubric_that_an_agent_wrote_is_in_a_record_that_holds_together(project: Path) -> None:
+    for file in DRAFTS:
+        write_state(file, CONTENTS[file], project=project)
+    freeze(project)
+    write_state(
+        "rubric_skeleton.json",
+        {**CONTENTS["rubric_skeleton.json"], "task_id": "another"},
+        expected_sha256=sha256_file(project / ".autoscirub" / "rubric_skeleton.json"),
+        project=project,
+    )
+    told = verify_record(project)
+    assert [
+        (finding.where, finding.said) for finding in told.findings if finding.answer is not Answer.HOLDS
+    ] == []
+
+
+def test_what_is_written_while_a_freeze_looks_is_what_it_locks(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = write_state("executable_rubric.json", CONTENTS["executable_rubric.json"], project=project)
+    more = json.loads(json.dumps(CONTENTS["executable_rubric.json"]))
+    more["criteria"].append({"criterion_id": "C2", "requirement": "The table is there."})
+    looked = freezing._look
+
+    def look_and_be_overtaken(*arguments: Any) -> Any:
+        found = looked(*arguments)
+        monkeypatch.setattr(freezing, "_look", looked)
+        write_state("executable_rubric.json", more, expected_sha256=first.sha256, project=project)
+        return found
+
+    monkeypatch.setattr(freezing, "_look", look_and_be_overtaken)
+    lock = freeze(project).locks.rubric
+    assert lock is not None
+    assert lock.criteria == ["C1", "C2"]
+
+
+@pytest.mark.parametrize(
+    ("criterion", "said"),
+    [
+        ({"goals": ["G1"]}, "write goal_ids"),
+        ({"artifacts": []}, "write expected_artifacts"),
+        ({"expected_artifacts": [{"path": "x.csv"}]}, "write expected_path"),
+    ],
+)
+def test_words_of_the_short_form_are_warned_of(criterion: dict[str, Any], said: str, project: Path) -> None:
+    rubric = {"goals": [], "criteria": [{"criterion_id": "C1", "requirement": "x", **criterion}]}
+    assert said in " ".join(write_state("executable_rubric.json", rubric, project=project).warnings)
 
 
 def test_a_draft_may_still_be_written_after_the_freeze(

@@ -76,6 +76,15 @@ class Places:
         for name, value in (("project", project), ("state_dir", state_dir)):
             if value is not None and not is_path(value):
                 raise ConfigError(f"{name}: {value!r} is no path")
+        try:
+            return self._found(project, state_dir)
+        except (
+            OSError,
+            ValueError,
+        ) as cause:  # a name that is too long, a folder that may not be looked into
+            raise ConfigError(f"project, state_dir: cannot be looked at: {cause}") from cause
+
+    def _found(self, project: str | None, state_dir: str | None) -> Place:
         home = self._home()
         named = home
         if project is not None:

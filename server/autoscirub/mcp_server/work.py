@@ -342,10 +342,13 @@ def validate(place: Place, arguments: given.ValidateArguments) -> ValidateAnswer
     """State files against their schemas."""
     from autoscirub.errors import PathRefused
     from autoscirub.store import leads_out
+    from autoscirub.store.files import is_path
     from autoscirub.workflow import validate as look
 
     paths = [place.project / name for name in arguments.files]
     for name, path in zip(arguments.files, paths, strict=True):
+        if not is_path(path):
+            raise PathRefused(f"files: {name[:200]!r}: is no path; name a file in the project")
         if leads_out(path, place.project) and leads_out(path, place.state_dir):
             raise PathRefused(f"files: {name[:200]}: lies outside of the project; name a file in it")
     found = look(paths, project=place.project, state_dir=place.state_dir)
