@@ -9,12 +9,13 @@ import signal
 import subprocess
 import sys
 import venv
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.forking import Forking
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Of a shell's background job: the processes that tests interrupt would inherit that they cannot be.
@@ -155,21 +156,35 @@ class Ran:
         return json.loads(self.out)
 
 
+@pytest.fixture(scope="session")
+def forking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forking]:
+    """Where commands are forked off a process that has everything loaded."""
+    with Forking(tmp_path_factory.mktemp("forking")) as process:
+        yield process
+
+
 @pytest.fixture
-def cli() -> Callable[..., Ran]:
-    """Run the real command line in its own process, with no terminal and no standard input."""
+def cli(forking: Forking) -> Callable[..., Ran]:
+    """Run the real command line in its own process, with no terminal and no standard input.
+
+    It is forked off a loaded one, but where the environment says something to the interpreter itself.
+    """
 
     def run(*arguments: str | Path, cwd: Path | None = None, env: dict[str, str] | None = None) -> Ran:
-        done = subprocess.run(
+        environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "server"), **(env or {})}
+        if not any(name.startswith(("PYTHON", "LC_", "LANG")) for name in env or ()):
+            done = forking.run(*arguments, cwd=cwd or Path.cwd(), environment=environment)
+            return Ran(done.status, done.out, done.err)
+        ran = subprocess.run(
             [sys.executable, "-m", "autoscirub", *map(str, arguments)],
             cwd=cwd,
-            env={**os.environ, "PYTHONPATH": str(REPOSITORY / "server"), **(env or {})},
+            env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=120,
             encoding="utf-8",
         )
-        return Ran(done.returncode, done.stdout, done.stderr)
+        return Ran(ran.returncode, ran.stdout, ran.stderr)
 
     return run
 

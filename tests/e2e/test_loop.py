@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.e2e.forking import Forked, Forking
+from tests.forking import Forked, Forking
 
 from autoscirub.data import data_dir
 from autoscirub.store import load_config, trust_view
@@ -40,13 +40,6 @@ def normalised(project: Path) -> dict[str, str]:
             continue
         found[name] = VOLATILE.sub(lambda match: match.group().split(":")[0], path.read_text("utf-8"))
     return found
-
-
-@pytest.fixture(scope="module")
-def forking(tmp_path_factory):
-    """Where commands are forked off."""
-    with Forking(tmp_path_factory.mktemp("forking")) as process:
-        yield process
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Forking"]
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+REPOSITORY = Path(__file__).resolve().parents[1]
 
 LOADED = """
 import json, os, signal, sys, traceback
@@ -26,13 +26,19 @@ import filelock, git, jsonschema, rich.console
 from autoscirub.store import steps
 
 def worked(order):
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(order["seconds"])
     os.chdir(order["cwd"])
     os.environ.clear()
     os.environ.update(order["environment"])
-    out = os.open(order["output"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(out, 1)
-    os.dup2(out, 2)
+    os.dup2(os.open(order["output"] + ".out", flags), 1)
+    os.dup2(os.open(order["output"] + ".err", flags), 2)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)
+    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
+    sys.argv = ["autoscirub", *order["arguments"]]
     taken = 0
 
     def observe(kind):
@@ -44,6 +50,7 @@ def worked(order):
     steps.OBSERVERS.append(observe)
     status = autoscirub.cli.main(order["arguments"])
     sys.stdout.flush()
+    sys.stderr.flush()
     with open(order["output"] + ".steps", "w") as file:
         file.write(str(taken))
     return status
@@ -67,8 +74,8 @@ class Forked:
 
     status: int
     """The exit status, or minus the signal that killed it."""
-    output: str
-    """Standard output and error, as they came."""
+    out: str
+    err: str
     steps: int | None
     """The steps of the store that it took; None where it was killed."""
 
@@ -87,14 +94,21 @@ class Forking:
         )
 
     def run(
-        self, *arguments: str | Path, cwd: Path, environment: dict[str, str] | None = None, kill_at: int = 0
+        self,
+        *arguments: str | Path,
+        cwd: Path,
+        environment: dict[str, str] | None = None,
+        kill_at: int = 0,
+        seconds: int = 120,
     ) -> Forked:
-        """`autoscirub` with these arguments, killed just before its `kill_at`th step of the store (0: not)."""
+        """`autoscirub` with these arguments, killed just before its `kill_at`th step of the store (0: not), and by
+        SIGALRM after so many seconds."""
         order = {
             "arguments": [str(argument) for argument in arguments],
             "cwd": str(cwd),
             "environment": dict(os.environ) if environment is None else environment,
             "kill_at": kill_at,
+            "seconds": seconds,
             "output": str(self._output),
         }
         steps = Path(f"{self._output}.steps")
@@ -104,8 +118,8 @@ class Forking:
         self._process.stdin.write(json.dumps(order) + "\n")
         self._process.stdin.flush()
         status = int(self._process.stdout.readline())
-        output = self._output.read_text("utf-8", "replace")
-        return Forked(status, output, int(steps.read_text()) if steps.exists() else None)
+        out, err = (Path(f"{self._output}.{name}").read_bytes().decode("utf-8") for name in ("out", "err"))
+        return Forked(status, out, err, int(steps.read_text()) if steps.exists() else None)
 
     def __enter__(self) -> Self:
         return self
