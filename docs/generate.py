@@ -8,9 +8,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,9 @@ WIDTH = "100"
 
 def main() -> int:
     """Write the files, or with --check compare them. Returns 1 when something differs."""
+    for name in ("FORCE_COLOR", "NO_COLOR"):
+        os.environ.pop(name, None)
+    os.environ.update(TERMINAL_WIDTH=WIDTH, COLUMNS=WIDTH, TERM="dumb")  # before typer is imported
     made = {"cli.md": cli_reference(), "tools.md": tool_reference(), "state.md": state_reference()}
     drifted = [name for name, text in made.items() if _read(HERE / name) != text]
     if "--check" in sys.argv[1:]:
@@ -56,16 +60,16 @@ def cli_reference() -> str:
 
 
 def _help(*command: str) -> str:
-    environment = {key: value for key, value in os.environ.items() if key not in {"FORCE_COLOR", "NO_COLOR"}}
-    environment |= {"TERMINAL_WIDTH": WIDTH, "COLUMNS": WIDTH, "TERM": "dumb", "PYTHONIOENCODING": "utf-8"}
-    done = subprocess.run(
-        [sys.executable, "-m", "autoscirub", *command, "--help"],
-        capture_output=True,
-        check=True,
-        env=environment,
-        encoding="utf-8",
-    )
-    lines = [line.rstrip() for line in done.stdout.splitlines()]
+    """What `--help` prints. In this process, which main() has made look like one without a terminal: one for each
+    command would take half a second each."""
+    from autoscirub.cli import main as run
+
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        status = run([*command, "--help"])
+    if status != 0:
+        raise RuntimeError(f"autoscirub {' '.join(command)} --help ended with {status}")
+    lines = [line.rstrip() for line in out.getvalue().splitlines()]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
 
 
