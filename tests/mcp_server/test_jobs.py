@@ -13,7 +13,7 @@ import filelock
 import pytest
 from tests.mcp_server.agents import RefusedError, agent
 
-from autoscirub.mcp_server import server
+from autoscirub.mcp_server import server, worker
 from autoscirub.models import now
 from autoscirub.models.jobs import JobAnswer
 from autoscirub.store import StateStore
@@ -159,6 +159,48 @@ def test_a_job_whose_process_has_not_begun_yet_counts_as_under_way_but_not_for_e
     assert running(tmp_path) == [job.id]
     os.utime(job.folder, (0, 0))
     assert running(tmp_path) == []
+
+
+def test_looking_whether_a_job_is_alive_is_in_nobody_s_way(tmp_path: Path) -> None:
+    job = new_job(tmp_path, "check", {})
+    (job.folder / "lock").touch()
+    looked: list[bool] = []
+    stop = threading.Event()
+
+    def look() -> None:
+        while not stop.is_set():
+            looked.append(job.is_alive())
+
+    lookers = [threading.Thread(target=look) for _ in range(2)]
+    for looker in lookers:
+        looker.start()
+    for _ in range(50):
+        stop.wait(0.002)
+    stop.set()
+    for looker in lookers:
+        looker.join()
+    assert set(looked) == {False}
+
+
+def test_a_cancel_that_comes_after_the_work_was_done_loses_no_answer(
+    frozen: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = new_job(frozen / ".autoscirub", "verify_criterion", {"criterion_id": "slope"})
+    said = Job.end
+
+    def end_while_cancelled(self: Job, answer: JobAnswer) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        said(self, answer)
+
+    monkeypatch.setattr(Job, "end", end_while_cancelled)
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGHUP)
+    try:
+        assert worker.main([str(job.folder), str(frozen)]) == 0
+    finally:
+        signal.signal(signal.SIGTERM, before[0])
+        signal.signal(signal.SIGHUP, before[1])
+    assert job.answer is not None
+    assert job.answer.state == "done"
 
 
 def test_the_first_word_on_how_a_job_ended_stands(tmp_path: Path) -> None:

@@ -107,8 +107,32 @@ def test_what_does_not_hold_beside_satisfied_criteria_is_to_be_said_too(frozen: 
     (frozen / "report.md").write_text("The slope is 0.93 per year.\n", encoding="utf-8")
     with agent(frozen) as some:
         done = some.call("check")
+        later = some.call("next")
     assert (done["ended"], done["answer"], done["next"]["tool"]) == ("satisfied", "could_not_be_told", None)
     assert "does not hold beside it: report.md: could not be told" in done["next"]["why"]
+    assert "beside it: the report's numbers: could not be told" in later["next"]["why"]
+
+
+def test_predictions_alone_end_in_their_outcome_and_what_stands_beside_it(
+    slope_project: Path, write_results: Callable[..., Path]
+) -> None:
+    with agent(slope_project) as some:
+        answer = some.call("next")
+        assert "freeze() now" in answer["next"]["why"]
+        some.call("freeze")
+        write_results(slope_project, slope=0.51)
+        (slope_project / "report.md").write_text("The slope is 0.93 per year.\n", encoding="utf-8")
+        done = some.call("check")
+        assert (done["outcome"], done["next"]["tool"]) == ("verified", None)
+        assert "came out verified" in done["next"]["why"]
+        assert "report.md: could not be told" in done["next"]["why"]
+        assert some.call("next")["next"]["tool"] is None
+
+
+def test_status_says_which_source_named_the_place(bare: Path) -> None:
+    with agent(here=bare, toolsets=["audit"]) as some:
+        found = some.call("status")
+    assert (found["project_source"], found["state_source"]) == (f"autoscirub.toml in {bare}", "the default")
 
 
 def test_what_cannot_be_done_is_said_and_ends_the_loop_unsatisfied(frozen: Path) -> None:
@@ -156,6 +180,7 @@ EXPRESSIONS = [
     ({"expr": "results.a > 3", "results": {"a": 2}}, "does_not_hold", False),
     ({"expr": "results.a + 1", "results": {"a": 2}}, "holds", 3),
     ({"expr": "results.b", "results": {"a": 2}}, "could_not_be_told", None),
+    ({"expr": "results.b", "results": {"b": None}}, "could_not_be_told", None),
     ({"expr": "results.slope"}, "holds", 0.5),
     ({"expr": "results.slope", "results_file": "results/results.json"}, "holds", 0.5),
     ({"expr": "results.slope", "results_file": "results/none.json"}, "could_not_be_told", None),

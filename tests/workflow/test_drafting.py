@@ -218,9 +218,12 @@ def test_what_is_written_while_a_freeze_looks_is_what_it_locks(
         ({"expected_artifacts": [{"path": "x.csv"}]}, "write expected_path"),
     ],
 )
-def test_words_of_the_short_form_are_warned_of(criterion: dict[str, Any], said: str, project: Path) -> None:
+def test_words_of_the_short_form_are_refused_and_not_kept_without_a_meaning(
+    criterion: dict[str, Any], said: str, project: Path
+) -> None:
     rubric = {"goals": [], "criteria": [{"criterion_id": "C1", "requirement": "x", **criterion}]}
-    assert said in " ".join(write_state("executable_rubric.json", rubric, project=project).warnings)
+    with pytest.raises(CheckError, match=said):
+        write_state("executable_rubric.json", rubric, project=project)
 
 
 def test_a_draft_may_still_be_written_after_the_freeze(

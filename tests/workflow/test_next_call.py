@@ -43,6 +43,10 @@ def fixed(what: str, word: str) -> Decision:
     return Decision(subject=what, question=question, answer=answer, word=word, at=now())
 
 
+def outcome(word: str) -> Decision:
+    return Decision(subject="predictions", question="q", answer=Answer.HOLDS, word=word, at=now())
+
+
 def loop(**more: object) -> LoopView:
     given: dict[str, object] = {
         "round": 3,
@@ -68,6 +72,21 @@ STANDINGS = [
     ({}, "write_state", {"file": "executable_rubric.json"}, "there is no rubric yet"),
     ({"decisions": [PREDICTIONS_OPEN]}, "write_state", {"file": "executable_rubric.json"}, "no rubric"),
     ({"decisions": [PREDICTIONS_FROZEN]}, "check", {}, "the predictions are frozen"),
+    (
+        {"decisions": [PREDICTIONS_OPEN], "next": NextStep("autoscirub freeze", "ready")},
+        "write_state",
+        {"file": "executable_rubric.json"},
+        "are all that is to be held, freeze() now",
+    ),
+    ({"decisions": [PREDICTIONS_FROZEN, outcome("verified")]}, None, {}, "came out verified"),
+    ({"decisions": [PREDICTIONS_FROZEN, outcome("refuted")]}, None, {}, "which is a finding"),
+    ({"decisions": [PREDICTIONS_FROZEN, outcome("failed")]}, "check", {}, "could not be told"),
+    (
+        {"decisions": [RUBRIC_FROZEN, PREDICTIONS_OPEN], "next": NextStep("autoscirub freeze", "ready")},
+        "freeze",
+        {},
+        "not fixed yet",
+    ),
     ({"decisions": [RUBRIC_OPEN]}, "freeze", {}, "before there are results"),
     ({"decisions": [PREDICTIONS_FROZEN, RUBRIC_OPEN]}, "freeze", {}, "before there are results"),
     (
@@ -81,7 +100,18 @@ STANDINGS = [
     ({"faults": ["the rubric: a bare list"]}, "next", {}, "the rubric: a bare list"),
     ({"decisions": [fixed("requirements", "not as frozen")], "faults": ["changed"]}, "next", {}, "changed"),
     ({"loop": loop()}, "plan_round", {"targets": [TARGET]}, "round 3: 1 of the criteria"),
-    ({"loop": loop(status="planned")}, "check", {"changes": [{"criterion_id": "C2"}]}, "revise the work"),
+    (
+        {"loop": loop(status="planned", targets=["C3"])},
+        "check",
+        {"changes": [{"criterion_id": "C3"}]},
+        "revise the work",
+    ),
+    (
+        {"loop": loop(unmet=[], ended="satisfied", beside=["rerun: moved"])},
+        None,
+        {},
+        "beside it: rerun: moved",
+    ),
     ({"loop": loop(stale=True)}, "check", {}, "has changed"),
     ({"loop": loop(stale=True, ended="satisfied", unmet=[])}, "check", {}, "has changed"),
     ({"loop": loop(), "faults": ["the rubric: changed"]}, "next", {}, "the rubric: changed"),
@@ -110,9 +140,6 @@ def test_a_job_under_way_comes_before_everything() -> None:
 
 
 def test_a_refuted_prediction_is_to_be_said_beside_satisfied() -> None:
-    outcome = Decision(
-        subject="predictions", question="q", answer=Answer.DOES_NOT_HOLD, word="refuted", at=now()
-    )
-    call = call_of(standing(loop=loop(unmet=[], ended="satisfied"), decisions=[outcome]))
+    call = call_of(standing(loop=loop(unmet=[], ended="satisfied"), decisions=[outcome("refuted")]))
     assert call.tool is None
     assert "came out refuted: say that too" in call.why

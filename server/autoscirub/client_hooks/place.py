@@ -42,9 +42,11 @@ def find_place(
     Raises ConfigError and StateError, as `store.resolving` does, where a configuration must be read and cannot be.
     """
     named = project or state_dir or any(environment.get(name) for name in _VARIABLES)
-    root = None if named else nearest_root(os.path.realpath(start))
+    here = os.path.realpath(start)
+    root = None if named else nearest_root(here)
     if not named and root is None:
-        return None
+        # The working directory is the project then; without a mark, only its pyproject.toml can name a state directory.
+        return _resolved(start, environment, project, state_dir) if _says_where(here) else None
     if named or _says_where(root or ""):
         return _resolved(start, environment, project, state_dir)
     state = f"{root}/{DEFAULT}"
@@ -58,7 +60,7 @@ def nearest_root(folder: str) -> str | None:
             return folder
         above = os.path.dirname(folder)
         if above == folder:
-            return None  # the working directory then, and it has no state directory
+            return None
         folder = above
 
 

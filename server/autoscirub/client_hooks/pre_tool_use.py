@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autoscirub.client_hooks.fence import Fences, Hit
 from autoscirub.client_hooks.given import folder_of, session_of, text_of
 from autoscirub.client_hooks.place import find_place
 from autoscirub.errors import StateError
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 __all__ = ["FILE_TOOLS", "SHELL_TOOLS", "answer_tool"]
 
 FILE_TOOLS = {"Write", "Edit", "MultiEdit", "NotebookEdit"}
 """Claude Code's; Codex gives apply_patch these names too, with a patch as the input."""
-SHELL_TOOLS = {"Bash", "shell", "local_shell", "exec_command", "container.exec", "unified_exec"}
+SHELL_TOOLS = {"Bash", "shell", "local_shell", "exec_command"}
 _OWN_TOOLS = re.compile(r"mcp__\w*autoscirub\w*__(?:check|plan_round)")
 
 
@@ -33,7 +36,10 @@ def answer_tool(
     if state_dir:
         environment["AUTOSCIRUB_STATE_DIR"] = state_dir
     if _OWN_TOOLS.fullmatch(tool):
-        _note(given, cwd, text_of(arguments, "project"), text_of(arguments, "state_dir"))
+        # The server begins where its client says that it works; a shell, where it is.
+        begin = os.environ.get("CLAUDE_PROJECT_DIR") or cwd
+        begin = os.path.realpath(begin) if os.path.isdir(begin) else cwd
+        _note(given, begin, environment, text_of(arguments, "project"), text_of(arguments, "state_dir"))
         return None
     fences = Fences(environment)
     hit = _hit(given, tool, arguments, cwd, fences)
@@ -72,16 +78,22 @@ def _hit(given: dict[str, Any], tool: str, arguments: dict[str, Any], cwd: str, 
         hit = shell.look(command, Surroundings(cwd)) if isinstance(command, str) else None
     if hit is None:
         for call in shell.verifying:
-            _note(given, call.cwd or cwd, call.project, call.state_dir)
+            _note(given, call.cwd or cwd, fences.environment, call.project, call.state_dir)
     return hit
 
 
-def _note(given: dict[str, Any], cwd: str, project: str | None, state_dir: str | None) -> None:
+def _note(
+    given: dict[str, Any],
+    cwd: str,
+    environment: Mapping[str, str],
+    project: str | None,
+    state_dir: str | None,
+) -> None:
     """Remember that this conversation verifies: the round that comes of it is its own."""
     from autoscirub.client_hooks.sessions import opened_sessions
 
     named = os.path.join(cwd, project) if project else None
-    place = find_place(cwd, os.environ, project=named, state_dir=state_dir)
+    place = find_place(cwd, environment, project=named, state_dir=state_dir)
     if place is not None:
         with opened_sessions(place.state) as sessions:
             sessions.verified(session_of(given))

@@ -60,7 +60,14 @@ _WRAPPERS: dict[str, tuple[str, int]] = {
     "strace": ("eo", 0),
     "caffeinate": ("tw", 0),
 }
-_RUNNERS = {("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("hatch", "run"), ("pixi", "run")}
+_RUNNERS = {
+    ("uv", "run"),
+    ("pipx", "run"),
+    ("poetry", "run"),
+    ("pipenv", "run"),
+    ("hatch", "run"),
+    ("pixi", "run"),
+}
 _OTHER_CODE = {
     "node": "-e",
     "deno": "eval",
@@ -277,8 +284,11 @@ class Shell:
 
     def _note(self, name: str, rest: list[str], here: Surroundings) -> None:
         """Remember a call that opens a round."""
-        if _PYTHON.fullmatch(name) and rest[:2] == ["-m", "autoscirub"]:
-            name, rest = "autoscirub", rest[2:]
+        if _PYTHON.fullmatch(name):
+            while rest and rest[0] != "-m" and rest[0].startswith("-"):
+                rest = rest[1:]  # the interpreter's own, such as -P
+            if rest[:2] == ["-m", "autoscirub"]:
+                name, rest = "autoscirub", rest[2:]
         if name != "autoscirub" or not rest or show(rest[0]) not in ("check", "round", "run"):
             return
         if "--read-only" not in rest:

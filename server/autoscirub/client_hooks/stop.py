@@ -36,14 +36,8 @@ _REPORT_LIMIT = 64 * 1024 * 1024
 class Situation:
     """What is decided on. Everything is as it was found; nothing was run."""
 
-    sent_back_before: bool = False
-    """The client says so, or our own note: twice in a row is never."""
     told_before: bool = False
     """Of exactly this."""
-    at_work: bool = False
-    """A job runs, or a command writes."""
-    conversation: bool = False
-    """The agent has done nothing but read and talk."""
     ended: str | None = None
     """How the loop ended."""
     changed: bool = False
@@ -55,9 +49,6 @@ class Situation:
 
 RULES: tuple[tuple[str, Why | None], ...] = (
     # the first that applies; the names are Situation's
-    ("sent_back_before", None),
-    ("at_work", None),
-    ("conversation", None),
     ("ended in error", None),  # a check records nothing then
     ("told_before", None),
     ("changed", "changed"),

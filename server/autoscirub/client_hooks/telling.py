@@ -52,7 +52,9 @@ def tell(
             return None
         counts = f"{found.summary.passed} of {len(found.criteria)} requirements were satisfied in round {found.round}"
         lines += [f"{counts}{'; open:' if opened else '.'}", *_listed(opened)]
-    lines += [_next(report, why, planned), _LEAVE, *([_REPORT] if started else [])]
+    nothing_open = report is not None and report.get("all_satisfied") is True
+    leave = _LEAVE_UNCHECKED if nothing_open else _LEAVE
+    lines += [_next(report, why, planned), leave, *([_REPORT] if started else [])]
     return "\n".join(lines)
 
 
@@ -102,6 +104,10 @@ def _next(report: dict[str, Any] | None, why: str, planned: bool) -> str:
 
 _LEAVE = (
     "Or end now: say in your answer which of these are open and why, and do not call the work done. "
+    "You are asked this once."
+)
+_LEAVE_UNCHECKED = (
+    "Or end now: say in your answer that files have changed since the last check, and do not call the work done. "
     "You are asked this once."
 )
 _REPORT = "Who started you is given your next answer alone: put your whole report into it."

@@ -153,7 +153,9 @@ class PlanAnswer(ToolAnswer):
 class EvaluateAnswer(ToolAnswer):
     """An expression's value, or why it has none."""
 
-    answer: Told
+    answer: Told = Field(
+        description="holds for True and for any value but False and null, which settles nothing"
+    )
     value: Any = None
     message: str
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from autoscirub.errors import CheckError, StateError
 from autoscirub.models import now
 from autoscirub.models.jobs import JobAnswer
-from autoscirub.store.jobs import find_job, jobs, new_job
+from autoscirub.store.jobs import find_job, jobs, new_job, one_starts
 
 if TYPE_CHECKING:
     from autoscirub.mcp_server.places import Place
@@ -43,6 +43,10 @@ class Jobs:
 
     def start(self, place: Place, tool: str, arguments: dict[str, Any]) -> Job:
         """Start a process for it. Raises CheckError where the same is under way already, or too much is."""
+        with one_starts(place.state_dir):  # another server may be asked the same
+            return self._start(place, tool, arguments)
+
+    def _start(self, place: Place, tool: str, arguments: dict[str, Any]) -> Job:
         alive = [job for job in jobs(place.state_dir) if self.is_open(job)]
         for job in alive:
             with contextlib.suppress(StateError):  # one whose request cannot be read is not the same

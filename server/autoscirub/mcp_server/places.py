@@ -37,6 +37,8 @@ class Place:
     state_dir: Path
     job: str | None = None
     """The job that this is done in, which is not to be waited for in what comes next."""
+    project_source: str = "the call"
+    state_source: str = "the call"
 
     def open(self) -> Project:
         """The project, opened."""
@@ -93,8 +95,15 @@ class Places:
         if home is not None and default.project != home.project:
             _refuse_shared(home, default)
         if state_dir is None:
-            return Place(default.project, default.state_dir)
-        return Place(default.project, self._state_dir(default, state_dir))
+            return Place(
+                default.project,
+                default.state_dir,
+                project_source=default.project_source,
+                state_source=default.state_source,
+            )
+        return Place(
+            default.project, self._state_dir(default, state_dir), project_source=default.project_source
+        )
 
     def _home(self) -> Location | None:
         try:

@@ -42,10 +42,10 @@ __all__ = ["INSTRUCTIONS", "make_server"]
 INSTRUCTIONS = (
     "autoscirub decides whether research work is done; you do not. The path: next → write_state (the rubric: what the "
     "work must contain, criterion by criterion) → freeze (before there are results) → do the work → check → plan_round "
-    "→ revise → check … → next. Every answer carries the next call; follow it. Work is done when check says satisfied; "
-    "a refuted prediction is a finding, not a fault. What is not satisfied when you stop, say so: that is always "
-    "allowed. You cannot write verdicts, locks or rounds, change what is frozen, or choose the judge: a person does. A "
-    "slow call answers with a job; call job to wait for it."
+    "→ revise → check … → next. Every answer carries the next call; follow it. Done is what check calls done: ended "
+    "satisfied and answer holds; else say what its open and decisions name. A refuted prediction is a finding. To stop "
+    "and say what is open is always allowed. You cannot write verdicts, locks or rounds, change what is frozen, or "
+    "choose the judge: a person does. A slow call answers with a job; call job to wait for it."
 )
 """Under 1 kB: clients show it to the model with every session."""
 
@@ -53,7 +53,7 @@ _LOCK_SECONDS = 10.0
 """Clients give up on a call after a minute, and what holds the lock for long is a job that can be waited for."""
 _SHOWN = 8_000
 _POLL_SECONDS = 0.1
-_AT_ONCE = 16
+_THREADS = 16
 
 
 @dataclass
@@ -70,7 +70,7 @@ class _Serving:
         `of`: what is bounded together. Calls that wait for a lock must not keep those waiting that only look.
         """
         if of not in self.limiters:  # one belongs to an event loop, so it is made in it
-            self.limiters[of] = anyio.CapacityLimiter(_AT_ONCE)
+            self.limiters[of] = anyio.CapacityLimiter(_THREADS)
         return await to_thread.run_sync(
             functools.partial(function, *arguments), limiter=self.limiters[of], abandon_on_cancel=True
         )
@@ -193,7 +193,8 @@ async def _slow(
     )
     async with serving.starting:  # or two equal calls would both find that nothing is under way
         try:
-            job = await serving.run(serving.jobs.start, place, spec.name, what)
+            with anyio.CancelScope(shield=True):  # or it would start after a client that gave up asked again
+                job = await serving.run(serving.jobs.start, place, spec.name, what)
         except UnderWay as already:
             return _answered(_at(_running(spec, place, already.job, str(already)), given))
     ended = await _wait(serving, context, job, given.wait_seconds)
@@ -217,7 +218,7 @@ async def _job(serving: _Serving, context: Any, place: Place, given: Any) -> typ
         return _answered(
             _at(JobToolAnswer(**base, next=wait, state="running", progress=_progress(job)), given)
         )
-    answer = _of_job(job, tool, ended.answer) if ended.answer is not None else None
+    answer = _at(_of_job(job, tool, ended.answer), given) if ended.answer is not None else None
     told = JobToolAnswer(
         **base,
         next=answer.next if answer is not None else LOOK_AGAIN,

@@ -110,8 +110,8 @@ def status(place: Place, _arguments: given.StatusArguments) -> StatusAnswer:
     return StatusAnswer(
         **_base(place, next_of(call_of(found, next(iter(running(place.state_dir)), None)))),
         **_standing(place, found),
-        project_source=found.project_source,
-        state_source=found.state_source,
+        project_source=place.project_source,
+        state_source=place.state_source,
         config=found.config_source,
         results=found.results,
         results_exist=found.results_exist,
@@ -185,8 +185,14 @@ def check(place: Place, arguments: given.CheckArguments, progress: Callable[[int
         why_ended=cut(checked.ended.why) if checked.ended else None,
         open=[gap_of(result) for result in report.criteria if not result.satisfied] if report else [],
         decisions=briefs(_beside_criteria(checked)),
-        whole=f"autoscirub://rounds/{report.round}" if report else "autoscirub://state/verification.json",
+        whole=_whole(checked),
     )
+
+
+def _whole(checked: Checked) -> str | None:
+    if checked.report is not None:
+        return f"autoscirub://rounds/{checked.report.round}"
+    return "autoscirub://state/verification.json" if checked.verification is not None else None
 
 
 def _beside_criteria(checked: Checked) -> list[Decision]:
@@ -222,7 +228,7 @@ def evaluate(place: Place, arguments: given.EvaluateArguments) -> EvaluateAnswer
     fits = len(shown) < 600 or not isinstance(plain, (list, dict, str))
     return EvaluateAnswer(
         **_base(place),
-        answer="does_not_hold" if value is False else "holds",
+        answer="could_not_be_told" if value is None else "does_not_hold" if value is False else "holds",
         value=plain if fits else None,
         message=shown,
     )
@@ -261,19 +267,20 @@ def criterion(
 
 def blind(place: Place, arguments: given.BlindArguments, progress: Callable[[int, int], None]) -> BlindAnswer:
     """What a judge would be shown, in a fresh folder for temporary files."""
+    import shutil
     import tempfile
     from pathlib import Path
 
     from autoscirub.workflow import blind_workspace
 
     # Made here and not named by the agent, so that no path outside of the project is its choice.
-    folder = Path(tempfile.mkdtemp(prefix="workspace-"))
+    folder = Path(tempfile.mkdtemp(prefix="autoscirub-blind-"))
     try:
         built = blind_workspace(
             place.project, arguments.profile, folder, state_dir=place.state_dir, progress=progress
         )
     except BaseException:
-        folder.rmdir()
+        shutil.rmtree(folder, ignore_errors=True)
         raise
     files = built.manifest.files
     return BlindAnswer(

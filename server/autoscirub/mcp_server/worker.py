@@ -44,6 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with job.held():
         try:
             answer = _work(job, project)
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # what was done is done, and is to be said
         except _Cancelled:
             answer = JobAnswer(state="cancelled", error="cancelled", at=now())
         except AutoscirubError as error:

@@ -65,6 +65,10 @@ class LoopView:
     """The criteria that are not satisfied, and that work could satisfy."""
     untold: dict[str, str]
     """The criteria that could not be judged, each with why: no work closes that."""
+    targets: list[str] = field(default_factory=list)
+    """The criteria that the open plan names."""
+    beside: list[str] = field(default_factory=list)
+    """What did not hold beside the criteria and predictions when it was last checked, each with its word."""
 
 
 @dataclass

@@ -13,7 +13,7 @@ from autoscirub.models.clients import CLIENTS
 from autoscirub.setup.asking_servers import ask_lines, passed_on
 from autoscirub.setup.clients import GET, PLUGIN, PLUGIN_ID, command_of, find_client, open_client
 from autoscirub.setup.installing import folder_of, others_of_this_name, place_of
-from autoscirub.setup.installing_folder import server_command
+from autoscirub.setup.installing_folder import refuse_unstartable, server_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,6 +44,14 @@ def look_at_clients(project: Path | None) -> Iterator[Decision]:
             yield finding(name, question, None, "could not be asked", str(error))
 
 
+def _how_to_install(name: ClientName) -> str:
+    try:
+        refuse_unstartable()
+    except ClientError as error:  # it would refuse, and say this
+        return f"only if you want it; first: {error}"
+    return f"only if you want it: autoscirub install {name}"
+
+
 def _plugin(name: ClientName, client: Client, project: Path | None) -> Iterator[Decision]:
     from autoscirub.setup.doctor import finding
 
@@ -61,7 +69,7 @@ def _plugin(name: ClientName, client: Client, project: Path | None) -> Iterator[
             question,
             None,
             "not installed",
-            f"only if you want it: autoscirub install {name}",
+            _how_to_install(name),
         )
         return
     on = [one for one in ours if one.enabled]

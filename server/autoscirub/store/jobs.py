@@ -16,18 +16,28 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from autoscirub.data import template
-from autoscirub.errors import CorruptError, StateError
+from autoscirub.errors import BusyError, CorruptError, StateError
 from autoscirub.models import StateModel, now, strict_json
 from autoscirub.models.jobs import JobAnswer, JobProgress, JobRequest
 from autoscirub.store.files import TEMPORARY_PREFIX, leads_out, read_regular, write_atomic
-from autoscirub.store.locks import state_lock
+from autoscirub.store.locks import LEASE_NAME, state_lock
 from autoscirub.store.state import decode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["BEGIN_SECONDS", "JOBS_DIR", "KEPT_JOBS", "Job", "find_job", "jobs", "new_job", "running"]
+__all__ = [
+    "BEGIN_SECONDS",
+    "JOBS_DIR",
+    "KEPT_JOBS",
+    "Job",
+    "find_job",
+    "jobs",
+    "new_job",
+    "one_starts",
+    "running",
+]
 
 JOBS_DIR = "jobs"
 KEPT_JOBS = 50
@@ -37,6 +47,7 @@ BEGIN_SECONDS = 60.0
 PID_NAME = "pid"
 
 _ID = re.compile(r"[a-z_]{1,40}-[0-9a-f]{12}")
+_PATIENCE_SECONDS = 5.0
 _LIMIT = 64 * 1024 * 1024
 
 Model = TypeVar("Model", bound=StateModel)
@@ -86,20 +97,36 @@ class Job:
 
     def is_alive(self) -> bool:
         """Whether a process holds the job's lock now."""
-        import filelock
+        import fcntl
 
-        path = self.folder / "lock"
-        if not path.is_file() or path.is_symlink():
-            return False
-        lock = filelock.FileLock(path, fallback_to_soft=False)
+        # Shared, so that those who look are in nobody's way but a worker's who begins, and he waits a moment.
         try:
-            lock.acquire(timeout=0)
-        except filelock.Timeout:
-            return True
+            descriptor = os.open(
+                self.folder / "lock", os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+            )
         except OSError:
-            return (self.folder / ".lock.lease").exists()
-        lock.release()
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:  # a file system that cannot lock
+            return (self.folder / LEASE_NAME).exists() and self._process_is_there()
+        finally:
+            os.close(descriptor)
         return False
+
+    def _process_is_there(self) -> bool:
+        pid = self.pid
+        if pid is None:
+            return False
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return False
+        except OSError:
+            return True
+        return True
 
     def is_open(self) -> bool:
         """Whether an answer may still come: it has none, and a process holds its lock or is about to."""
@@ -118,12 +145,12 @@ class Job:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the job's lock, as the process that works on it. Raises BusyError when another does."""
+        """Hold the job's lock, as the process that works on it. Raises StateError when another does."""
         import filelock
 
         lock = filelock.FileLock(self.folder / "lock", fallback_to_soft=False)
         try:
-            lock.acquire(timeout=0)
+            lock.acquire(timeout=_PATIENCE_SECONDS)
         except filelock.Timeout:
             raise StateError(f"{self.folder}: another process works on this job") from None
         except OSError:  # a file system that cannot lock: the lease that the state directory's lock uses too
@@ -158,19 +185,42 @@ class Job:
         return None if data is None else decode(data, model, f"{JOBS_DIR}/{self.id}/{model.file_name}")
 
 
+@contextlib.contextmanager
+def one_starts(state_dir: Path) -> Iterator[None]:
+    """Keep others from starting a job meanwhile. Raises StateError where the state directory cannot be written."""
+    import filelock
+
+    home = _home(state_dir)
+    try:
+        with filelock.FileLock(home / ".starting", timeout=_PATIENCE_SECONDS, fallback_to_soft=False):
+            yield
+    except filelock.Timeout:
+        raise BusyError(f"{home}: another process is starting a job; call again") from None
+
+
+def _home(state_dir: Path) -> Path:
+    home = state_dir / JOBS_DIR
+    if leads_out(home, state_dir):
+        raise StateError(f"{home}: is a link that leads out of the state directory; remove it")
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as cause:
+        raise StateError(
+            f"{home}: cannot be made: {cause.strerror}; make the state directory writable, or name another"
+        ) from cause
+    return home
+
+
 def new_job(state_dir: Path, tool: str, arguments: dict[str, Any]) -> Job:
     """A job's folder, made, with what was asked for. Its process is to be started by whoever made it.
 
     Raises StateError where the state directory cannot be written.
     """
-    home = state_dir / JOBS_DIR
+    home = _home(state_dir)
     name = f"{tool}-{secrets.token_hex(6)}"
-    if leads_out(home, state_dir):
-        raise StateError(f"{home}: is a link that leads out of the state directory; remove it")
     # Under a name that is no job's until it is whole: another process may look at any time.
     job = Job(home / f"{TEMPORARY_PREFIX}{name}")
     try:
-        home.mkdir(parents=True, exist_ok=True)
         if not os.path.lexists(state_dir / ".gitignore"):
             write_atomic(state_dir / ".gitignore", template("gitignore").encode("utf-8"), within=state_dir)
         job.folder.mkdir()
@@ -217,6 +267,6 @@ def running(state_dir: Path) -> list[str]:
 
 
 def _drop_old(state_dir: Path) -> None:
-    ended = [job for job in jobs(state_dir) if os.path.lexists(job.folder / JobAnswer.file_name)]
+    ended = [job for job in jobs(state_dir) if not job.is_open()]
     for job in ended[KEPT_JOBS:]:
         shutil.rmtree(job.folder, ignore_errors=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -102,6 +101,8 @@ def _validated(opened: Project, file: str, content: dict[str, Any]) -> bytes:
         raise CheckError(f"{file}: {len(data):,} bytes; at most {RUBRIC_LIMIT:,} are taken")
     model = DRAFTS[file]
     if model is None:
+        if strange := _short_words(content):
+            raise CheckError("\n".join(f"{file}: {line}" for line in strange[:20]))
         if read_rubric(data, file).model.scope_changes:
             raise CheckError(
                 f"{file}: scope_changes: is the record of changes after a freeze, which autoscirub writes; leave it out"
@@ -154,21 +155,26 @@ def _lint(opened: Project, data: bytes, file: str) -> tuple[list[str], list[str]
         judged=opened.config.judge.backend != "none",
         runnable=opened.config.run is not None,
     )
-    return list(lint.faults), [*lint.warnings, *_short_words(data)]
+    return list(lint.faults), list(lint.warnings)
 
 
-def _short_words(data: bytes) -> list[str]:
-    """A warning for each word of the short form: an unknown field is kept, and asks for nothing."""
+def _short_words(content: dict[str, Any]) -> list[str]:
+    """A fault for each word of the short form. Unknown fields are kept and ask for nothing: what they were meant to ask
+    for would be missing from what is frozen."""
     found: list[str] = []
-    for index, criterion in enumerate(json.loads(data).get("criteria", [])):
+    criteria = content.get("criteria")
+    for index, criterion in enumerate(criteria if isinstance(criteria, list) else []):
+        if not isinstance(criterion, dict):
+            continue
         found += [
             f"criteria[{index}].{word}: means nothing in {RUBRIC_NAME}; write {published}"
             for word, published in SHORT_WORDS["criteria"].items()
             if word in criterion
         ]
+        artifacts = criterion.get("expected_artifacts")
         found += [
-            f"criteria[{index}].expected_artifacts: path means nothing in {RUBRIC_NAME}; write expected_path"
-            for artifact in criterion.get("expected_artifacts", [])
-            if "path" in artifact
+            f"criteria[{index}].expected_artifacts[{place}].path: means nothing in {RUBRIC_NAME}; write expected_path"
+            for place, artifact in enumerate(artifacts if isinstance(artifacts, list) else [])
+            if isinstance(artifact, dict) and "path" in artifact
         ]
     return found

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from autoscirub.models import CriterionResult, Decision, VerificationReport
+    from autoscirub.models import CriterionResult, Decision
     from autoscirub.models.views import Status
     from autoscirub.workflow.round_verification import Checked
 
@@ -68,7 +68,7 @@ def call_of(found: Status, job: str | None = None) -> NextCall:
     if job is not None:
         return NextCall("job", f"{job} is under way", {"id": job, "action": "wait"})
     if found.loop is not None:
-        return _in_rounds(found.decisions, found.faults, found.loop)
+        return _with_beside(_in_rounds(found.decisions, found.faults, found.loop), found.loop.beside)
     rubric, predictions = _state_of(found, rubric=True), _state_of(found, rubric=False)
     if "not as frozen" in (rubric, predictions) or (found.faults and rubric != "not frozen"):
         why = found.faults[0] if found.faults else found.next.why
@@ -83,10 +83,14 @@ def call_of(found: Status, job: str | None = None) -> NextCall:
         return _freeze(found)
     if predictions == "frozen":
         return _predicted(found.decisions)
+    ready = predictions == "not frozen" and found.next.command == "autoscirub freeze"
+    alone = (
+        " Where the predictions that are written are all that is to be held, freeze() now." if ready else ""
+    )
     return NextCall(
         "write_state",
         f"there is no rubric yet: write what the work must contain, criterion by criterion, as the content of "
-        f"{RUBRIC_NAME} (shape: autoscirub://schemas/executable_rubric); then freeze, before there are results",
+        f"{RUBRIC_NAME} (shape: autoscirub://schemas/executable_rubric); then freeze, before there are results.{alone}",
         {"file": RUBRIC_NAME},
     )
 
@@ -99,7 +103,7 @@ def call_after(checked: Checked) -> NextCall:
             return NextCall(
                 "next", "it says what can be frozen, so that there is something to hold the work against"
             )
-        return _predicted(checked.decisions)
+        return _with_beside(_predicted(checked.decisions), _beside(checked.decisions, []))
     untold = unjudged(report)
     loop = LoopView(
         round=report.round,
@@ -110,20 +114,24 @@ def call_after(checked: Checked) -> NextCall:
         untold=untold,
     )
     call = _in_rounds(checked.decisions, [], loop)
-    beside = [f"{each.subject}: {each.word}" for each in checked.decisions if _is_beside(each, report)]
-    if call.tool is None and beside:
-        return NextCall(
-            None, f"{call.why} Nor may you leave out what does not hold beside it: {'; '.join(beside[:8])}."
-        )
-    return call
+    return _with_beside(call, _beside(checked.decisions, [each.criterion_id for each in report.criteria]))
 
 
-def _is_beside(decision: Decision, report: VerificationReport) -> bool:
-    """Whether it is a thing that does not hold, or could not be told, and that neither the criteria nor the predictions
-    stand for."""
-    criteria = {result.criterion_id for result in report.criteria}
-    own = decision.subject in criteria or decision.word in _OUTCOMES
-    return decision.answer is not Answer.HOLDS and not own
+def _with_beside(call: NextCall, beside: Sequence[str]) -> NextCall:
+    """Where nothing is left to call, what does not hold beside it is not to be left out."""
+    if call.tool is not None or not beside:
+        return call
+    said = "; ".join(beside[:_SHOWN_TARGETS])
+    return NextCall(None, f"{call.why} Nor may you leave out what does not hold beside it: {said}.")
+
+
+def _beside(decisions: Sequence[Decision], criteria: Sequence[str]) -> list[str]:
+    """What does not hold, or could not be told, and neither the criteria nor the predictions stand for."""
+    return [
+        f"{each.subject}: {each.word}"
+        for each in decisions
+        if each.answer is not Answer.HOLDS and each.subject not in criteria and each.word not in _OUTCOMES
+    ]
 
 
 def _predicted(decisions: Sequence[Decision]) -> NextCall:
@@ -172,7 +180,7 @@ def _in_rounds(decisions: Sequence[Decision], faults: Sequence[str], loop: LoopV
             "check",
             f"round {loop.round} is planned: revise the work, then have it checked; say what you changed in changes, "
             "and what cannot be done in infeasible",
-            {"changes": [{"criterion_id": result.criterion_id} for result in loop.unmet[:_SHOWN_TARGETS]]},
+            {"changes": [{"criterion_id": name} for name in loop.targets[:_SHOWN_TARGETS]]},
         )
     if loop.unmet:
         return NextCall(

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from autoscirub.checks import lint_rubric, load_rubric
 from autoscirub.errors import CheckError
-from autoscirub.models import Answer, Decision, Evidence, VerificationReport, now
+from autoscirub.models import Answer, Decision, Evidence, RevisionPlan, VerificationReport, now
 from autoscirub.models.views import LoopView, NextStep
 from autoscirub.workflow.checking import is_as_verified
 from autoscirub.workflow.locking import require_rubric, require_settings
-from autoscirub.workflow.rounds import current_round, kept_model, read_rounds, unjudged
+from autoscirub.workflow.rounds import FOLDER, PLAN, current_round, kept_model, read_rounds, unjudged
 
 if TYPE_CHECKING:
     from autoscirub.checks import Rubric
@@ -101,6 +101,9 @@ def _loop(opened: Project, session: Session, found: Status) -> NextStep:
 def _view(session: Session, report: VerificationReport, current: Round, *, stale: bool) -> LoopView:
     untold = unjudged(report)
     loop = session.manifest.loop
+    plan = None
+    if current.status == "planned":
+        plan = kept_model(session, f"{FOLDER}/{current.name}/{PLAN}", RevisionPlan)
     return LoopView(
         round=report.round,
         status=current.status,
@@ -110,7 +113,25 @@ def _view(session: Session, report: VerificationReport, current: Round, *, stale
             result for result in report.criteria if not result.satisfied and result.criterion_id not in untold
         ],
         untold=untold,
+        targets=[target.criterion_id for target in plan.targets] if plan is not None else [],
+        beside=_beside(session),
     )
+
+
+def _beside(session: Session) -> list[str]:
+    """What the newest check says of the report's numbers and of the rerun, where that is no *holds*."""
+    for commit in session.history.commits() if session.history else []:
+        if commit.event == "check":
+            numbers, rerun = commit.facts.get("numbers"), commit.facts.get("rerun")
+            found = (
+                [f"the report's numbers: {numbers}"]
+                if isinstance(numbers, str) and numbers != "holds"
+                else []
+            )
+            if isinstance(rerun, dict) and rerun.get("answer") != "holds":
+                found.append(f"rerun: {rerun.get('word')}")
+            return [line.replace("_", " ") for line in found]
+    return []
 
 
 def _decision(subject: str, answer: Answer, word: str, sha256: str | None, note: str | None) -> Decision:
