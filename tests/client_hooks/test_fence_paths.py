@@ -226,7 +226,10 @@ NOTED = [
     ("mcp__other__check", {}, False),
     ("Bash", {"command": "cd . && autoscirub check --json | tee /dev/null"}, True),
     ("Bash", {"command": "python -m autoscirub round"}, True),
+    ("Bash", {"command": "python3 -P -m autoscirub check"}, True),
     ("Bash", {"command": "uv run autoscirub check"}, True),
+    ("Bash", {"command": "uvx autoscirub check"}, True),
+    ("Bash", {"command": "pipx run autoscirub check"}, True),
     ("Bash", {"command": "autoscirub check --read-only"}, False),
     ("Bash", {"command": "autoscirub status; echo autoscirub check"}, False),
 ]
@@ -240,6 +243,17 @@ def test_a_call_that_verifies_is_noted_and_no_other(tool, values, noted, frozen,
     assert kept.exists() is noted
     if noted:
         assert "verified" in json.loads(kept.read_text())["sessions"]["mine"]
+
+
+def test_a_call_of_the_server_is_noted_where_the_server_begins_to_look(
+    frozen, tmp_path, hook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(frozen))
+    called = {"tool_name": "mcp__autoscirub__check", "tool_input": {}, "cwd": str(elsewhere)}
+    hook("pre-tool-use", {"session_id": "mine", **called})
+    assert (frozen / ".autoscirub" / "logs" / "sessions.json").exists()
 
 
 def test_a_call_about_another_project_is_noted_there(frozen, tmp_path, hook) -> None:

@@ -329,8 +329,8 @@ def _unwrapped(words: list[str]) -> list[str]:
     """Without what only runs another command: sudo, env, timeout and their kind."""
     for _ in range(_MOST_DEPTH):
         name = show(words[0]).rsplit("/", 1)[-1] if words else ""
-        if tuple(words[:2]) in _RUNNERS:
-            words = words[2:]
+        if tuple(words[:2]) in _RUNNERS or name == "uvx":
+            words = words[1 if name == "uvx" else 2 :]
             while words and words[0].startswith("-"):
                 words = words[2 if words[0] in ("--with", "--python", "-p", "--project") else 1 :]
         elif name in _WRAPPERS:

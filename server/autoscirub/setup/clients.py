@@ -23,7 +23,17 @@ if TYPE_CHECKING:
 
     from autoscirub.models.clients import ClientName
 
-__all__ = ["MARKETPLACE", "PLUGIN", "PLUGIN_ID", "Client", "Plugin", "find_client", "home_of", "open_client"]
+__all__ = [
+    "MARKETPLACE",
+    "PLUGIN",
+    "PLUGIN_ID",
+    "Client",
+    "Plugin",
+    "find_client",
+    "home_of",
+    "open_client",
+    "shown_command",
+]
 
 PLUGIN = "autoscirub"
 MARKETPLACE = "autoscirub"
@@ -109,6 +119,11 @@ def find_client(name: ClientName) -> str | None:
     An entry of PATH that is relative would find what a project has laid there, and does not count.
     """
     return on_path(name)
+
+
+def shown_command(client: Client, arguments: Sequence[str]) -> str:
+    """A command of the client's as people may type it: without what is there for our reading alone."""
+    return " ".join([client.name, *(word for word in arguments if word != "--json")])
 
 
 def open_client(name: ClientName) -> Client:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from autoscirub.errors import AutoscirubError, ClientError, ConfigError, StateError
 from autoscirub.models import Answer, Decision, Evidence, now
 from autoscirub.models.clients import ClientChange, ClientSetup
-from autoscirub.setup.clients import MARKETPLACE, PLUGIN, PLUGIN_ID, open_client
+from autoscirub.setup.clients import MARKETPLACE, PLUGIN, PLUGIN_ID, open_client, shown_command
 from autoscirub.setup.installing_folder import (
     lay_folder,
     passing_interpreter,
@@ -268,11 +268,11 @@ def _show(plan: Installation) -> None:
 
 
 def _told(client: Client, arguments: list[str]) -> ClientChange:
-    return ClientChange("run", " ".join([client.name, *(word for word in arguments if word != "--json")]))
+    return ClientChange("run", shown_command(client, arguments))
 
 
 def _swap_back(folder: Path, aside: Path | None) -> None:
-    shutil.rmtree(folder)
+    shutil.rmtree(folder, ignore_errors=True)
     if aside is not None:
         aside.rename(folder)
         with contextlib.suppress(OSError):

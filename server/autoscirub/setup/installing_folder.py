@@ -7,7 +7,6 @@ not hold `autoscirub`, so the copy names the interpreter that this runs in.
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import shutil
 import subprocess
@@ -19,6 +18,7 @@ from typing import Any
 from autoscirub import __version__
 from autoscirub.data import PLUGIN_PARTS, data_dir
 from autoscirub.errors import ClientError, StateError
+from autoscirub.setup.asking_servers import passed_on
 
 __all__ = [
     "lay_folder",
@@ -50,13 +50,12 @@ def refuse_unstartable() -> None:
 
     Codex passes HOME, LANG, PATH and TMPDIR alone, so a PYTHONPATH that helped us will not help there.
     """
-    kept = {name: os.environ[name] for name in ("HOME", "LANG", "PATH", "TMPDIR") if name in os.environ}
     command = [*_started(), "--version"]
     try:
         done = subprocess.run(
             command,
             cwd=tempfile.gettempdir(),
-            env=kept,
+            env=passed_on(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_SECONDS,

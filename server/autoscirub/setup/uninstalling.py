@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from autoscirub.errors import ClientError
 from autoscirub.models import Answer, Decision, Evidence, now
 from autoscirub.models.clients import ClientChange, ClientSetup
-from autoscirub.setup.clients import MARKETPLACE, PLUGIN_ID, open_client
+from autoscirub.setup.clients import MARKETPLACE, PLUGIN_ID, open_client, shown_command
 from autoscirub.setup.installing import folder_of, others_of_this_name, place_of, same_place
 from autoscirub.setup.installing_kept import kept_settings, put_back
 from autoscirub.store import held
@@ -105,10 +105,12 @@ def plan_uninstall(name: ClientName) -> Removal:
                 continue
             plan.entries.append(one)
             where = f"in {one.project}" if one.project else ""
-            view.changes.append(ClientChange("run", _line(client, client.uninstall(one.scope)), where))
+            view.changes.append(
+                ClientChange("run", shown_command(client, client.uninstall(one.scope)), where)
+            )
         plan.marketplace = source is not None
         if plan.marketplace:
-            view.changes.append(ClientChange("run", _line(client, client.remove_marketplace())))
+            view.changes.append(ClientChange("run", shown_command(client, client.remove_marketplace())))
         if place.is_dir():
             view.changes.append(ClientChange("remove", str(place)))
             for path in kept_settings(place):
@@ -123,10 +125,6 @@ def plan_uninstall(name: ClientName) -> Removal:
         f"{one.id}: another plugin of the same name; it stays" for one in others_of_this_name(plugins)
     ]
     return plan
-
-
-def _line(client: Client, arguments: list[str]) -> str:
-    return " ".join([client.name, *(word for word in arguments if word != "--json")])
 
 
 def _folder(entry: Plugin) -> Path | None:
