@@ -125,3 +125,20 @@ def test_the_generated_references_are_what_the_code_says() -> None:
         [sys.executable, "docs/generate.py", "--check"], cwd=ROOT, capture_output=True, encoding="utf-8"
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+SAFE_POSSESSIVE = (r'(?:\\.[^"\\]*+)*+', r'(?:\\.[^"\\\n]*+)*+', r'(?:\\[^\n][^"\\\n]*+)*+')
+"""As they stand in the source: a repetition that fails before anything in it was repeated. Before Python 3.11.5 any
+other possessive group keeps what a last, failed repetition had consumed, and the match is longer than it says."""
+
+
+def test_no_possessive_group_relies_on_a_newer_interpreter() -> None:
+    found: list[str] = []
+    for path in sorted((ROOT / "server" / "autoscirub").rglob("*.py")):
+        for line in path.read_text("utf-8").splitlines():
+            rest = line
+            for safe in SAFE_POSSESSIVE:
+                rest = rest.replace(safe, "")
+            if re.search(r"[^\\]\)[*?+]\+", rest):
+                found.append(f"{path.name}: {line.strip()}")
+    assert found == []

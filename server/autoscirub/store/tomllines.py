@@ -14,7 +14,7 @@ __all__ = ["toml_strings"]
 # Strings first, so that nothing inside one passes for a key, a table or a comment. Possessive, so that a string of a
 # million characters costs no more than reading it.
 _TOKEN = re.compile(
-    r'"""(?:[^"\\]++|\\.|"{1,2}(?!"))*+"""(?:"{0,2})'
+    r'"""(?>(?:[^"\\]++|\\.|"{1,2}(?!"))*)"""(?:"{0,2})'
     r"|'''.*?'''(?:'{0,2})"
     r'|"[^"\\\n]*+(?:\\[^\n][^"\\\n]*+)*+"?'
     r"|'[^'\n]*+'?"

@@ -147,7 +147,8 @@ _STARTS: tuple[tuple[bytes, str], ...] = (
 _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 # Atomic and possessive: a page of comments could otherwise be split in exponentially many ways.
 _HTML = re.compile(
-    rb"(?:<\?xml[^>]*+>\s*+)?+(?:(?><!--.*?-->)\s*+)*+<(?:!doctype\s++html|html|head|body)[\s>]", re.I | re.S
+    rb"(?>(?:<\?xml[^>]*+>\s*+)?)(?>(?:(?><!--.*?-->)\s*+)*)<(?:!doctype\s++html|html|head|body)[\s>]",
+    re.I | re.S,
 )
 
 

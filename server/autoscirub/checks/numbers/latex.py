@@ -30,7 +30,7 @@ _DEFINED = re.compile(r"\s{0,9}\{?\s{0,9}\\([A-Za-z@]+)\s{0,9}\}?\s{0,9}(?:\[[0-
 _OPTION = re.compile(r"\s{0,9}\[[^\[\]\n{}]{0,200}\]")
 _BEGINS = re.compile(
     r"(?P<skipped>%[^\n]*|\\[^A-Za-z])"
-    r"|\\begin\s*+(?:%[^\n]*\n\s*+)*+\{document\}|\\document(?![A-Za-z])"
+    r"|\\begin\s*+(?>(?:%[^\n]*\n\s*+)*)\{document\}|\\document(?![A-Za-z])"
 )
 """Where a preamble ends; comments and escaped signs are passed over."""
 _MAX_DEPTH = 4
