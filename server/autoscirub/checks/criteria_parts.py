@@ -127,7 +127,9 @@ def _numbers(check: RubricNumbers, answer: Decision, at: str) -> Part:
     # What is open besides the numbers, such as a source that cannot be read, stands before them.
     if answer.open and not names_number(report, answer.open[0]):
         actions.append(f"mend what keeps the numbers of {report} from being told: {answer.open[0]}")
-    return Part(decision, gap=gap, actions=actions, paths=[report])
+    if not actions:  # whatever an answer names or does not, whoever must act is told something
+        actions.append(f"see which numbers of {report} have no source: autoscirub check")
+    return Part(decision, gap=gap or f"{report}: {answer.word}", actions=actions, paths=[report])
 
 
 def _rerun(check: RubricRerun, answer: Decision | None, at: str) -> Part:
