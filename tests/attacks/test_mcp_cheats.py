@@ -352,6 +352,9 @@ def test_a_link_in_the_place_of_the_jobs_leads_nothing_out(open_round: Path) -> 
     (open_round / ".autoscirub" / "jobs").symlink_to(outside)
     assert "is a link that leads out" in refusal(open_round, "check")
     assert list(outside.iterdir()) == []
+    (outside / "check-0123456789ad").mkdir()
+    assert "there is no 'check-0123456789ad'" in refusal(open_round, "job", id="check-0123456789ad")
+    assert list((outside / "check-0123456789ad").iterdir()) == []
 
 
 def test_a_job_s_answer_that_is_none_of_its_tool_s_is_not_passed_on(open_round: Path) -> None:

@@ -134,6 +134,12 @@ def test_one_call_comes_next(
     assert said in call.why
 
 
+def test_the_outcome_is_that_of_the_predictions_whatever_else_has_failed() -> None:
+    other = Decision(subject="a.csv", question="q", answer=Answer.DOES_NOT_HOLD, word="failed", at=now())
+    call = call_of(standing(decisions=[PREDICTIONS_FROZEN, other, outcome("verified")]))
+    assert "came out verified" in call.why
+
+
 def test_a_job_under_way_comes_before_everything() -> None:
     call = call_of(standing(loop=loop()), "check-000000000000")
     assert (call.tool, call.arguments) == ("job", {"id": "check-000000000000", "action": "wait"})

@@ -34,7 +34,7 @@ def serve(
     if wire is None:
         from autoscirub.mcp_server.http import serve_http
 
-        serve_http(lambda: server, port)
+        serve_http(server, port)
         return
     import anyio
 

@@ -180,7 +180,7 @@ def _impatient(seconds: float) -> type[Any]:
     return Impatient
 
 
-def serve_http(make: Callable[[], Server[Any]], port: int) -> None:
+def serve_http(server: Server[Any], port: int) -> None:
     """Serve until interrupted. Port 0: any that is free. Says on stderr where it listens, and where the token is.
 
     Raises ConfigError where the port cannot be had, and what `token` raises.
@@ -197,7 +197,7 @@ def serve_http(make: Callable[[], Server[Any]], port: int) -> None:
         raise ConfigError(f"--port {port}: cannot be listened on: {cause.strerror}; name another") from None
     listening.listen(_CONNECTIONS)  # before anybody is told: the kernel keeps who comes until we take them
     port = listening.getsockname()[1]
-    app = make().streamable_http_app(
+    app = server.streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=_BODY_BYTES,
         max_sessions=_SESSIONS,

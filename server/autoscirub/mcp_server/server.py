@@ -61,7 +61,6 @@ class _Serving:
     places: Places
     tools: dict[str, ToolSpec]
     jobs: Jobs = field(default_factory=Jobs)
-    starting: anyio.Lock = field(default_factory=anyio.Lock)
     limiters: dict[str, anyio.CapacityLimiter] = field(default_factory=dict)
 
     async def run(self, function: Any, *arguments: Any, of: str = "look") -> Any:
@@ -97,10 +96,11 @@ def make_server(places: Places, toolsets: Sequence[str] = ()) -> Server[Any]:
         return found
 
     async def on_list_prompts(_context: Any, _params: Any) -> types.ListPromptsResult:
-        return types.ListPromptsResult(prompts=prompts.listed())
+        return types.ListPromptsResult(prompts=await serving.run(prompts.listed))
 
     async def on_get_prompt(_context: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        return prompts.got(params.name)
+        got: types.GetPromptResult = await serving.run(prompts.got, params.name)
+        return got
 
     return Server(
         "autoscirub",
@@ -191,15 +191,14 @@ async def _slow(
     what = given.model_dump(
         mode="json", exclude={"project", "state_dir", "wait_seconds"}, exclude_defaults=True
     )
-    async with serving.starting:  # or two equal calls would both find that nothing is under way
-        try:
-            with anyio.CancelScope(shield=True):  # or it would start after a client that gave up asked again
-                job = await serving.run(serving.jobs.start, place, spec.name, what)
-        except UnderWay as already:
-            return _answered(_at(_running(spec, place, already.job, str(already)), given))
+    try:
+        with anyio.CancelScope(shield=True):  # or it would start after a client that gave up asked again
+            job = await serving.run(serving.jobs.start, place, spec.name, what, of="write")
+    except UnderWay as already:
+        return _answered(_at(await serving.run(_running, spec, place, already.job, str(already)), given))
     ended = await _wait(serving, context, job, given.wait_seconds)
     if ended is None:
-        return _answered(_at(_running(spec, place, job, "it is still under way"), given))
+        return _answered(_at(await serving.run(_running, spec, place, job, "it is still under way"), given))
     if ended.answer is None:
         return _refused(ended.error or ended.state)
     return _answered(_at(_of_job(job, spec.name, ended.answer), given))
@@ -215,9 +214,8 @@ async def _job(serving: _Serving, context: Any, place: Place, given: Any) -> typ
     base = {"project": str(place.project), "state_dir": str(place.state_dir), "job": job.id, "tool": tool}
     if ended is None:
         wait = Next(tool="job", arguments={"id": job.id, "action": "wait"}, why="it is still under way")
-        return _answered(
-            _at(JobToolAnswer(**base, next=wait, state="running", progress=_progress(job)), given)
-        )
+        progress = await serving.run(_progress, job)
+        return _answered(_at(JobToolAnswer(**base, next=wait, state="running", progress=progress), given))
     answer = _at(_of_job(job, tool, ended.answer), given) if ended.answer is not None else None
     told = JobToolAnswer(
         **base,
@@ -248,7 +246,7 @@ async def _wait(serving: _Serving, context: Any, job: Job, seconds: float) -> Jo
             ended: JobAnswer | None = await serving.run(serving.jobs.ended, job)
             if ended is not None:
                 return ended
-            progress = _progress(job)
+            progress = await serving.run(_progress, job)
             if progress is not None and progress != told:
                 told = progress
                 await context.session.report_progress(progress.done, progress.total)

@@ -1,8 +1,6 @@
 """A job's process: reads what was asked for, does it, and leaves the answer in the job's folder.
 
-    python -P -m autoscirub.mcp_server.worker FOLDER PROJECT
-
-The protocol is not loaded here, and nothing of ours is on standard output that anybody reads.
+`mcp_server.jobs` starts it. The protocol is not loaded here, and what is printed goes to the job's log.
 """
 
 from __future__ import annotations
@@ -14,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autoscirub.errors import AutoscirubError
-from autoscirub.mcp_server.brief import fitted
 from autoscirub.mcp_server.places import Place
 from autoscirub.mcp_server.tools import TOOLS, read_arguments
 from autoscirub.models import now
@@ -42,11 +39,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _cancel)
     with job.held():
+        answer = JobAnswer(state="cancelled", error="cancelled", at=now())
         try:
             answer = _work(job, project)
             signal.signal(signal.SIGTERM, signal.SIG_IGN)  # what was done is done, and is to be said
         except _Cancelled:
-            answer = JobAnswer(state="cancelled", error="cancelled", at=now())
+            pass  # the answer is what it was by then
         except AutoscirubError as error:
             answer = JobAnswer(state="failed", error=str(error), at=now())
         except Exception as error:  # noqa: BLE001 - the outermost edge: whoever waits must learn of it
@@ -75,8 +73,8 @@ def _work(job: Job, project: Path) -> JobAnswer:
 
     place = Place(project, _state_dir(job), job.id)
     found = spec.run(place, read_arguments(spec, request.arguments), progress)
-    answer = fitted(found.model_copy(update={"job": job.id}))
-    return JobAnswer(state="done", answer=answer.model_dump(mode="json"), at=now())
+    whole = found.model_copy(update={"job": job.id})
+    return JobAnswer(state="done", answer=whole.model_dump(mode="json"), at=now())
 
 
 def _state_dir(job: Job) -> Path:
@@ -86,7 +84,3 @@ def _state_dir(job: Job) -> Path:
 def _cancel(_number: int, _frame: FrameType | None) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise _Cancelled
-
-
-if __name__ == "__main__":
-    sys.exit(main())

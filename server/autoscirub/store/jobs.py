@@ -15,13 +15,12 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from autoscirub.data import template
 from autoscirub.errors import BusyError, CorruptError, StateError
 from autoscirub.models import StateModel, now, strict_json
 from autoscirub.models.jobs import JobAnswer, JobProgress, JobRequest
 from autoscirub.store.files import TEMPORARY_PREFIX, leads_out, read_regular, write_atomic
 from autoscirub.store.locks import LEASE_NAME, state_lock
-from autoscirub.store.state import decode
+from autoscirub.store.state import decode, lay_gitignore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -221,8 +220,7 @@ def new_job(state_dir: Path, tool: str, arguments: dict[str, Any]) -> Job:
     # Under a name that is no job's until it is whole: another process may look at any time.
     job = Job(home / f"{TEMPORARY_PREFIX}{name}")
     try:
-        if not os.path.lexists(state_dir / ".gitignore"):
-            write_atomic(state_dir / ".gitignore", template("gitignore").encode("utf-8"), within=state_dir)
+        lay_gitignore(state_dir)
         job.folder.mkdir()
         job.write(JobRequest(id=name, tool=tool, arguments=arguments, at=now()))
         job.folder.rename(home / name)
@@ -258,7 +256,8 @@ def find_job(state_dir: Path, job_id: str) -> Job | None:
     if not _ID.fullmatch(job_id):
         return None
     folder = state_dir / JOBS_DIR / job_id
-    return Job(folder) if folder.is_dir() and not folder.is_symlink() else None
+    there = folder.is_dir() and not folder.is_symlink() and not leads_out(folder, state_dir)
+    return Job(folder) if there else None
 
 
 def running(state_dir: Path) -> list[str]:

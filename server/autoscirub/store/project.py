@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from autoscirub.data import template
 from autoscirub.models import RunManifest, now
 from autoscirub.store.files import TEMPORARY_PREFIX, read_regular
 from autoscirub.store.history import History
 from autoscirub.store.resolving import Location, resolve
 from autoscirub.store.session import Session
-from autoscirub.store.state import StateStore
+from autoscirub.store.state import StateStore, lay_gitignore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,9 +85,7 @@ class Project:
         """
         with self.state.writing():
             self._sweep()
-            if not os.path.lexists(self.state.root / ".gitignore"):
-                # Or what stays on this machine would be committed with the rest.
-                self.state.write_bytes(".gitignore", template("gitignore").encode("utf-8"))
+            lay_gitignore(self.state.root)
             found = self.state.read(RunManifest)
             history = History.open_for_writing(
                 self.state.root, found.history_id if found else None, self.root

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from autoscirub.data import template
 from autoscirub.errors import CorruptError, NewerVersionError, StateError
 from autoscirub.models import SCHEMA_VERSION, StateModel, now, strict_json
 from autoscirub.store.files import TEMPORARY_PREFIX, read_regular, refuse_unusable, write_atomic
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-__all__ = ["ASIDE_MARK", "CORRUPT_MARK", "StateStore", "decode", "json_path", "model_faults"]
+__all__ = ["ASIDE_MARK", "CORRUPT_MARK", "StateStore", "decode", "json_path", "lay_gitignore", "model_faults"]
 
 CORRUPT_MARK = ".corrupt-"
 ASIDE_MARK = ".aside-"
@@ -201,6 +202,12 @@ def _is_regular(path: Path) -> bool:
 
 def _passing(name: str) -> bool:
     return name.startswith((TEMPORARY_PREFIX, ".lock", "history.bundle"))
+
+
+def lay_gitignore(root: Path) -> None:
+    """Lay down what keeps passing files out of git, where it is not there: or they would be committed too."""
+    if not os.path.lexists(root / ".gitignore"):
+        write_atomic(root / ".gitignore", template("gitignore").encode("utf-8"), within=root)
 
 
 def decode(data: bytes, model: type[Model], name: str) -> Model:

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from autoscirub.checks import RUBRIC_NAME
-from autoscirub.data import template
 from autoscirub.models import Answer
 from autoscirub.models.views import LoopView
 from autoscirub.store import open_project
 from autoscirub.store.jobs import running
 from autoscirub.store.session import MARK_NAME
+from autoscirub.store.state import lay_gitignore
 from autoscirub.workflow.rounds import unjudged
 from autoscirub.workflow.standing import status
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["NextCall", "call_after", "call_of", "next_call"]
 
+_PREDICTIONS = "predictions"
+"""The subject of the outcome's Decision. A file or a rerun can have *failed*, too."""
 _OUTCOMES = ("verified", "refuted", "failed")
 _SHOWN_TARGETS = 12
 _SHOWN_TEXT = 300
@@ -53,8 +55,8 @@ def next_call(
     """
     opened = open_project(project, state_dir)
     if not opened.state.exists():
-        with opened.state.writing() as state:
-            state.write_bytes(".gitignore", template("gitignore").encode("utf-8"))
+        with opened.state.writing():
+            lay_gitignore(opened.state.root)
     job = next((job for job in running(opened.state.root) if job != within), None)
     if job is None and within is None and opened.state.read_bytes(MARK_NAME) is not None:
         with opened.writing():  # a step was cut off: it is finished, or it would look like tampering
@@ -130,7 +132,7 @@ def _beside(decisions: Sequence[Decision], criteria: Sequence[str]) -> list[str]
     return [
         f"{each.subject}: {each.word}"
         for each in decisions
-        if each.answer is not Answer.HOLDS and each.subject not in criteria and each.word not in _OUTCOMES
+        if each.answer is not Answer.HOLDS and each.subject not in criteria and each.subject != _PREDICTIONS
     ]
 
 
@@ -149,7 +151,7 @@ def _predicted(decisions: Sequence[Decision]) -> NextCall:
 
 
 def _outcome(decisions: Sequence[Decision]) -> str | None:
-    words = (decision.word for decision in decisions)
+    words = (decision.word for decision in decisions if decision.subject == _PREDICTIONS)
     return next((word for word in words if word in _OUTCOMES), None)
 
 
