@@ -142,6 +142,10 @@ REFUSED = [
     "cd .. && rm -rf project",
     # in other languages
     "python -c \"open('.autoscirub/a.json', 'w').write('x')\"",
+    "python -c \"open(file='.autoscirub/a.json', mode='w').write('x')\"",
+    "python -c \"import os; os.chdir(path='.'); open('.autoscirub/x', 'w')\"",
+    "python -c \"import os; os.chdir(); open('.autoscirub/x', 'w')\"",
+    "python -c \"import os; os.rename(src='.prereg.lock', dst='x')\"",
     "python3 -c \"import json; json.dump({}, open('.autoscirub/a.json', mode='w'))\"",
     "python -c \"from pathlib import Path; Path('.autoscirub/a.json').write_text('x')\"",
     "python -c \"from pathlib import Path; (Path('.autoscirub') / 'a.json').unlink()\"",

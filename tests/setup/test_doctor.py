@@ -75,7 +75,7 @@ def test_places_that_cannot_be_written_are_missing_with_what_to_do(project, monk
 JUDGES = [
     # the configuration, the answer, the word
     ("", UNTOLD, "none is set up"),
-    ('[judge]\nbackend = "command"\ncommand = ["nosuch-judge"]\n', NOT, "its program is missing"),
+    ('[judge]\nbackend = "command"\ncommand = ["nosuch-judge"]\n', NOT, "its program cannot be started"),
     (f'[judge]\nbackend = "command"\ncommand = [{json.dumps(sys.executable)}]\n', NOT, "set up, not trusted"),
     ('[judge]\nbackend = "nosuch"\n', NOT, "nosuch cannot be used"),
 ]

@@ -19,7 +19,7 @@ __all__ = ["FILE_TOOLS", "SHELL_TOOLS", "answer_tool"]
 FILE_TOOLS = {"Write", "Edit", "MultiEdit", "NotebookEdit"}
 """Claude Code's; Codex gives apply_patch these names too, with a patch as the input."""
 SHELL_TOOLS = {"Bash", "shell", "local_shell", "exec_command"}
-_OWN_TOOLS = re.compile(r"mcp__\w*autoscirub\w*__(?:check|plan_round)")
+_OWN_TOOLS = re.compile(r"mcp__.*autoscirub.*__(?:check|plan_round)")
 
 
 def answer_tool(

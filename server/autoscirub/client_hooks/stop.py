@@ -228,7 +228,7 @@ def _part(value: Any, key: str) -> dict[str, Any]:
 
 _READING = re.compile(
     rb"Read|Glob|Grep|LS|NotebookRead|WebFetch|WebSearch|TodoWrite|ToolSearch|Skill|AskUserQuestion|ExitPlanMode"
-    rb"|update_plan|view_image|web_search|mcp__.*__(?:next|status|audit|evaluate_expr|validate_state)"
+    rb"|update_plan|view_image|web_search|mcp__.*autoscirub.*__(?:next|status|audit|evaluate_expr|check_artifact|validate_state|job)"
 )
 _CALL = re.compile(rb'"(?:tool_use|function_call|custom_tool_call|local_shell_call|mcp_tool_call)"')
 _NAMED = re.compile(rb'"name"\s*:\s*"([^"]{1,200})"')

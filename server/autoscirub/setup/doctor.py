@@ -14,6 +14,7 @@ from autoscirub.errors import AutoscirubError
 from autoscirub.models import Answer, Decision, Evidence, now
 from autoscirub.programs import on_path
 from autoscirub.sandbox import available
+from autoscirub.setup.installing_folder import plugin_files
 from autoscirub.store import (
     DATA_DIR_VARIABLE,
     is_trusted,
@@ -86,9 +87,14 @@ def _package() -> Decision:
     missing = []
     for kind in _SHIPPED:
         try:
-            data_dir(kind)
+            if not any(data_dir(kind).iterdir()):
+                missing.append(f"{data_dir(kind)}: is empty; install the package again")
         except AutoscirubError as error:
             missing.append(str(error))
+    try:
+        plugin_files()  # every part of the plugin by its name
+    except AutoscirubError as error:
+        missing.append(str(error))
     word = f"autoscirub {__version__}"
     question = "Is everything there that ships with the package?"
     return finding("package", question, not missing, word if not missing else "not complete", *missing)
@@ -187,6 +193,7 @@ def _locking(state: Path) -> Decision:
 
 def _judge(opened: Project) -> Decision:
     from autoscirub.judging.backends import open_backend
+    from autoscirub.judging.backends.programs import JudgeProgram
 
     question = "Can what code cannot decide be read by a judge?"
     config = opened.config.judge
@@ -201,10 +208,10 @@ def _judge(opened: Project) -> Decision:
         return finding("judge", question, False, f"{config.backend} cannot be used", str(error))
     if config.backend != "command" or config.command is None:
         return finding("judge", question, True, config.backend, note=config.model or "")
-    program = config.command[0]
-    if on_path(program) is None and not (opened.root / program).exists():
-        how = f"judge.command: {program} is neither on PATH nor in the project; install it"
-        return finding("judge", question, False, "its program is missing", how)
+    try:
+        program = JudgeProgram(config.command, opened.root).words()[0]
+    except AutoscirubError as error:
+        return finding("judge", question, False, "its program cannot be started", str(error))
     if not trusted:
         how = "look at what would run, and allow it: autoscirub trust"
         return finding("judge", question, False, "set up, not trusted on this machine", how, note=program)

@@ -13,7 +13,7 @@ from autoscirub.models.clients import CLIENTS
 from autoscirub.setup.asking_servers import ask_lines, passed_on
 from autoscirub.setup.clients import GET, PLUGIN, PLUGIN_ID, command_of, find_client, open_client
 from autoscirub.setup.installing import folder_of, others_of_this_name, place_of
-from autoscirub.setup.installing_folder import refuse_unstartable, server_command
+from autoscirub.setup.installing_folder import plugin_files, refuse_unstartable, same_files, server_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -81,10 +81,28 @@ def _plugin(name: ClientName, client: Client, project: Path | None) -> Iterator[
         how = f"to switch it on: autoscirub install {name}"
         yield finding(f"{name}: plugin", question, None, "installed, and switched off", how)
         return
-    yield finding(f"{name}: plugin", question, True, f"installed ({on[0].scope})")
+    yield _as_installed(name, client, question, on[0].scope)
     yield _server(name, client, project)
     if name == "codex":
         yield _hooks(client)
+
+
+def _as_installed(name: ClientName, client: Client, question: str, scope: str) -> Decision:
+    """The client says that it has it; whether that is what this version installs, its files say."""
+    from autoscirub.setup.doctor import finding
+
+    place = place_of(name)
+    folder = client.copy_of_plugin() or (folder_of(place) if place is not None else None)
+    if folder is None:
+        return finding(
+            f"{name}: plugin", question, None, f"installed ({scope})", "its files were not found to look at"
+        )
+    if same_files(folder, plugin_files()):
+        return finding(f"{name}: plugin", question, True, f"installed ({scope})")
+    how = f"{folder} is not what this version installs; to bring it up to date: autoscirub install {name}"
+    return finding(
+        f"{name}: plugin", question, None, f"installed ({scope}), and another version's or changed", how
+    )
 
 
 def _server(name: ClientName, client: Client, project: Path | None) -> Decision:
