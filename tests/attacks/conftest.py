@@ -1,4 +1,4 @@
-"""What several of the hostile inputs need: an end to waiting."""
+"""What several of the hostile inputs need: an end to waiting, workspaces, a study to be blinded."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from tests.attacks.blinding import lay_down
 from tests.attacks.paths import CANARY
 
 from autoscirub.judging import ToolBounds, WorkspaceTools
@@ -48,3 +49,9 @@ def root(outside: Path) -> Path:
 @pytest.fixture
 def tools(root: Path) -> WorkspaceTools:
     return WorkspaceTools(root, ToolBounds(seconds=3))
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A study with everything in it that is withheld."""
+    return lay_down(tmp_path)
