@@ -1,4 +1,4 @@
-"""Shared by the tests of judging: a project with everything in it that a judge must not see."""
+"""Shared by the tests of judging: a project with all that a judge must not see, and what its tools may read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 from tests.judging.judges import question as question_of
+from tests.judging.ordinary import lay_down
 
+from autoscirub.judging import WorkspaceTools
 from autoscirub.models import JudgeRequest
 
 REPORT = "# Report\n\nAUTHOR-CLAIM: the slope is one half, and that is what we expected.\n" * 2
@@ -81,3 +83,14 @@ def question(tmp_path: Path) -> Callable[..., JudgeRequest]:
         return question_of(**{"workspace": str(workspace), **changes})
 
     return build
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A workspace with a file of each kind that the tools can show."""
+    return lay_down(tmp_path)
+
+
+@pytest.fixture
+def tools(root: Path) -> WorkspaceTools:
+    return WorkspaceTools(root)
