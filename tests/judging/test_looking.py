@@ -388,6 +388,22 @@ def test_a_copied_pass_is_found_wherever_it_stands_in_a_file(tmp_path, text) -> 
     assert problem == "it stands word for word in b.ipynb, so it is no verdict of the judge's own"
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_a_copied_pass_is_found_in_a_file_of_two_bytes_a_character(tmp_path, encoding, monkeypatch) -> None:
+    marks = {"utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}
+    data = marks.get(encoding, b"") + json.dumps(READY).encode(encoding)
+    manifest = build(tmp_path, {"report.md": "All.\n", "b.txt": ""})
+    (tmp_path / "b.txt").write_bytes(data)
+    told = WorkspaceFile(path="b.txt", sha256=hashlib.sha256(data).hexdigest(), size=len(data))
+    files = [told if file.path == "b.txt" else file for file in manifest.files]
+    manifest = manifest.model_copy(update={"files": files})
+    [problem] = problems_of(CriterionVerdict(**READY), tmp_path, manifest, CRITERION)
+    assert "stands word for word in b.txt" in problem
+    monkeypatch.setattr("autoscirub.judging.shown_files.MAX_FILE", 50)
+    [problem] = problems_of(CriterionVerdict(**READY), tmp_path, manifest, CRITERION)
+    assert "could stand in b.txt" in problem
+
+
 HELD = json.dumps(READY)
 
 

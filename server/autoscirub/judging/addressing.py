@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from autoscirub.errors import BlindingError
 from autoscirub.judging.addressing_patterns import GAP, PATTERNS
+from autoscirub.judging.decoding import HEAD, decoded
 from autoscirub.judging.framing import plain
 from autoscirub.store import read_regular, regular_chunks
 
@@ -30,7 +31,6 @@ MAX_SEARCHED = 4_000_000
 """Bytes of a file that are searched; a larger one is told as not searched."""
 _MAX_FILES = 20_000
 _MAX_BYTES = 256_000_000
-_HEAD = 8192
 _PER_FILE = 20
 _IN_ALL = 500
 _EXCERPT = 160
@@ -85,7 +85,7 @@ def search_addressing(root: Path, files: Iterable[str | Path]) -> Searched:
         if data is None:
             continue
         left -= len(data)
-        if (text := _decoded(data)) is not None:
+        if (text := decoded(data)) is not None:
             searched.found += _in(text, path)
     return searched
 
@@ -93,19 +93,10 @@ def search_addressing(root: Path, files: Iterable[str | Path]) -> Searched:
 def _is_binary(path: Path, root: Path) -> bool:
     """Whether a file that is not read whole is certainly none of text."""
     try:
-        with closing(regular_chunks(path, size=_HEAD, within=root, error=BlindingError)) as chunks:
-            return _decoded(next(chunks, b"")) is None
+        with closing(regular_chunks(path, size=HEAD, within=root, error=BlindingError)) as chunks:
+            return decoded(next(chunks, b"")) is None
     except BlindingError:
         return False
-
-
-def _decoded(data: bytes) -> str | None:
-    """A text file's text; None for one that is none."""
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return data.decode("utf-16", "replace")
-    if b"\0" in data[:_HEAD]:
-        return None
-    return data.decode("utf-8-sig", "replace")
 
 
 def _in(text: str, path: str) -> Iterator[Addressed]:

@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from autoscirub.errors import BlindingError
+from autoscirub.judging.decoding import HEAD, UTF16_MARKS, decoded
 from autoscirub.store import JsonFault, parse, read_regular, regular_chunks, sha256_bytes
 
 if TYPE_CHECKING:
@@ -138,7 +139,9 @@ class ShownFiles:
             for chunk in regular_chunks(
                 self._root / path, size=_CHUNK, within=self._root, error=BlindingError
             ):
-                if not at and b"\0" in chunk[:8192]:
+                if not at and chunk.startswith(UTF16_MARKS):
+                    return True  # its words stand there in other bytes than are searched for
+                if not at and decoded(chunk[:HEAD]) is None:
                     return False  # no text: it is not shown as one
                 if (at := at + len(chunk)) > listed.size:
                     return True
@@ -163,9 +166,10 @@ class ShownFiles:
         self._left -= len(data)
         if sha256_bytes(data) != listed.sha256:
             return Text(fault="is no longer what was shown")
-        if b"\0" in data[:8192]:
+        text = decoded(data)
+        if text is None:
             return Text(binary=True)
-        return Text(data.decode("utf-8-sig", "replace"), binary=data.startswith(b"%PDF-"))
+        return Text(text, binary=data.startswith(b"%PDF-"))
 
 
 def says(plain: str, quotation: str) -> bool:

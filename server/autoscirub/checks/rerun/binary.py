@@ -105,7 +105,7 @@ def _same(numpy: Any, old: Any, new: Any) -> Any:
 
 
 def _load(numpy: Any, data: bytes) -> dict[str | None, Any]:
-    if not zipfile.is_zipfile(io.BytesIO(data)):
+    if not data.startswith(b"PK"):  # as NumPy decides; an array can have an archive after it
         return {None: _array(numpy, data)}
     found: dict[str | None, Any] = {}
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
