@@ -122,6 +122,6 @@ def command_of(source: str, text: str) -> tuple[str, ...]:
         raise ConfigError(f"{source} {text!r}: is not UTF-8; name the program in text") from None
     except ValueError as error:
         raise ConfigError(f"{source} {text!r}: {str(error)[:1].lower()}{str(error)[1:]}") from None
-    if not command or not command[0]:
+    if not command or not command[0].strip():  # as the configuration has it, which it is written into
         raise ConfigError(f"{source} is empty; name a program and its arguments, such as 'python3 run.py'")
     return command

@@ -24,6 +24,8 @@ MAX_DIGITS = 4300
 """Digits in one number: Python's own default for turning text into an integer."""
 
 _LONG_NUMBER = re.compile(rb"[0-9]{%d}" % (MAX_DIGITS + 1))
+_MAYBE_HUGE = re.compile(rb"[0-9]{200}|[eE]\+?[0-9]{3}")
+"""Without one of these no number is too large for a float; most documents are read without a look at each."""
 _MAYBE_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u([dD][89a-fA-F][0-9a-fA-F]{2})|.)",
@@ -56,21 +58,24 @@ class JsonFault(ValueError):  # noqa: N818 - it becomes an error of the caller's
         self.line = line
 
 
-def parse(data: bytes, *, allow_nonfinite: bool = False) -> Any:
+def parse(data: bytes, *, allow_nonfinite: bool = False, allow_overflow: bool = True) -> Any:
     """The one JSON document in `data`; a byte-order mark and CRLF line ends are read as if not there.
 
-    With `allow_nonfinite` the tokens NaN, Infinity and -Infinity, and numbers too large for a float, are
-    read as floats; otherwise they are faults. Raises JsonFault, and nothing else.
+    With `allow_nonfinite` the tokens NaN, Infinity and -Infinity are read as floats, and numbers too large for a float
+    as infinities, but for `allow_overflow` False, for whoever compares: as infinities all of them are the same.
+    Otherwise they are faults. Raises JsonFault, and nothing else.
     """
     text = _decode(data)
     _refuse_depth(data, text)
     hooks: dict[str, Any] = {"object_pairs_hook": _unique}
     if not allow_nonfinite:
         hooks["parse_constant"] = _no_constant
+    overflows = allow_nonfinite and allow_overflow
+    if not allow_nonfinite or (not overflows and _MAYBE_HUGE.search(data)):
         hooks["parse_float"] = _finite
     if _LONG_NUMBER.search(data):  # perhaps inside a string, so let the parser say
         hooks["parse_int"] = _bounded(int)
-        hooks["parse_float"] = _bounded(_finite if not allow_nonfinite else float)
+        hooks["parse_float"] = _bounded(float if overflows else _finite)
     try:
         value = json.loads(text, **hooks)
     except _Found as found:

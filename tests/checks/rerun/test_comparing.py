@@ -112,6 +112,18 @@ def test_json_before_that_cannot_be_read_is_unclear_and_after_is_moved() -> None
     assert found.status is Status.MOVED
 
 
+@pytest.mark.parametrize("after", ['{"a": 2e400}', '{"a": Infinity}', '{"a": 1e400 }'])
+def test_json_numbers_beyond_any_float_are_never_equal_for_being_infinities(after) -> None:
+    [found] = compare_file("r.json", b'{"a": 1e400}', after.encode(), EXACT)
+    assert isinstance(found, Unclear)
+    [found] = compare_file("r.json", b'{"a": Infinity}', b'{"a": 1e400}', EXACT)
+    assert isinstance(found, Comparison)
+    assert found.status is Status.MOVED
+    assert {
+        each.status for each in compare_file("r.json", b'{"a": Infinity}', b'{ "a": Infinity}', EXACT)
+    } == {Status.EQUAL}
+
+
 @pytest.mark.parametrize(
     ("before", "after", "status"),
     [

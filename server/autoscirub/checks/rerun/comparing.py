@@ -68,7 +68,7 @@ def _compare_json(
     path: str, before: bytes, after: bytes, tolerance: Tolerance
 ) -> Iterator[Comparison | Unclear]:
     try:
-        old = parse(before, allow_nonfinite=True)
+        old = parse(before, allow_nonfinite=True, allow_overflow=False)
     except JsonFault as fault:
         if before == after:
             yield whole_file(path, before, after)
@@ -76,7 +76,7 @@ def _compare_json(
             yield Unclear(path, f"the one before is no JSON: {fault}")
         return
     try:
-        new = parse(after, allow_nonfinite=True)
+        new = parse(after, allow_nonfinite=True, allow_overflow=False)
     except JsonFault as fault:
         yield Comparison(path, None, "JSON", f"no JSON: {fault}", Status.MOVED)
         return
