@@ -156,12 +156,16 @@ class Asking:
                 raise
         return told
 
-    def _begin(self, question: Question) -> None:
-        """Write down what is about to be asked: a kill must not take a call out of the ledger."""
-        self._begun += [
+    def _begins(self, question: Question) -> None:
+        """Note what is about to be asked. On the event loop, as whatever else changes the list."""
+        lines = [
             self._line(question, Member(member=member, error=CUT_OFF), None, CUT_OFF)
             for member in range(1, self.questions.config.repeats + 1)
         ]
+        self._begun = [*self._begun, *lines]
+
+    def _write_begun(self) -> None:
+        """Write down what is about to be asked: a kill must not take a call out of the ledger."""
         # What an earlier command left stands in no other place yet.
         lines = (strict_json(line, indent=None) for line in (*self._left, *self._begun))
         self.questions.opened.state.write_bytes(BEGUN, "".join(lines).encode("utf-8"))
@@ -237,8 +241,9 @@ class Asking:
             workspace = await run_sync(self._build, question)
         except AutoscirubError as cause:
             return Told(error=str(cause))
-        await run_sync(self._begin, question, limiter=one_writer)
         try:
+            self._begins(question)
+            await run_sync(self._write_begun, limiter=one_writer)
             members = await ask_panel(
                 backend,
                 question.request(config, str(workspace.root)),
@@ -255,8 +260,8 @@ class Asking:
             except AutoscirubError as changed:
                 answer, error = None, error or str(changed)
             self._enter(question, members, answer, error)
-        except Exception as cause:  # noqa: BLE001 - somebody else's judge, whatever it does, is one question's error
-            return Told(error=f"judge {backend.name}: {type(cause).__name__}: {str(cause)[:300]}")
+        except JudgeError as cause:  # whatever somebody else's judge raises is one by now
+            return Told(error=str(cause))
         finally:
             await run_sync(workspace.close)
         if error is not None:
