@@ -337,7 +337,7 @@ def test_a_hand_made_job_ends_no_process_that_is_not_its_own(open_round: Path) -
             asked = {"id": folder.name, "tool": "check", "at": "2026-01-01T00:00:00Z"}
             (folder / "request.json").write_text(strict_json(asked), encoding="utf-8")
             (folder / "pid").write_text(f"{pid}\n", encoding="ascii")
-            with filelock.FileLock(folder / "lock"):
+            with filelock.FileLock(folder / ".lock"):
                 said = refusal(open_round, "job", id=folder.name, action="cancel")
             assert "could not be ended from here" in said
         assert bystander.poll() is None

@@ -193,7 +193,7 @@ def test_ten_calls_at_once_are_each_answered(project: Path, elsewhere: Path) -> 
 
 def ended(job: Job) -> dict[str, Any]:
     """The job's answer, once its process lets go of the job's lock."""
-    with filelock.FileLock(job.folder / "lock", timeout=60):
+    with filelock.FileLock(job.folder / ".lock", timeout=60):
         answer = job.answer
     assert answer is not None
     assert answer.answer is not None

@@ -274,7 +274,7 @@ def test_while_a_job_of_its_own_is_under_way_an_agent_is_left_alone(client: Inst
         assert model.last.results[-1].structured["state"] == "running"
         [job] = [job for job in jobs(state) if job.id in running(state)]
         begun(job)
-    with filelock.FileLock(job.folder / "lock").acquire(timeout=30):
+    with filelock.FileLock(job.folder / ".lock").acquire(timeout=30):
         assert job.answer is not None  # it outlived the client, and came to its end
 
 

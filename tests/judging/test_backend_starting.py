@@ -106,6 +106,9 @@ def test_python_behind_another_program_takes_no_module_from_the_judged_folder_ei
         ["python3", "-Em", "judge"],
         ["env", "python3", "-E", "-c", "1"],
         ["env", "-i", "python3", "-m", "judge"],
+        ["env", "-u", "PYTHONSAFEPATH", "python3", "-m", "judge"],
+        ["env", "--unset=PYTHONSAFEPATH", "python3", "-m", "judge"],
+        ["env", "PYTHONSAFEPATH=", "python3", "-m", "judge"],
     ],
     ids=" ".join,
 )

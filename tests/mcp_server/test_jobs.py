@@ -34,7 +34,7 @@ def held(frozen: Path) -> Iterator[StateStore]:
 
 def ended(job: Job) -> JobAnswer:
     """The job's answer, once its process lets go of it."""
-    with filelock.FileLock(job.folder / "lock", timeout=60):
+    with filelock.FileLock(job.folder / ".lock", timeout=60):
         answer = job.answer
     assert answer is not None
     return answer
@@ -163,7 +163,7 @@ def test_a_job_whose_process_has_not_begun_yet_counts_as_under_way_but_not_for_e
 
 def test_looking_whether_a_job_is_alive_is_in_nobody_s_way(tmp_path: Path) -> None:
     job = new_job(tmp_path, "check", {})
-    (job.folder / "lock").touch()
+    (job.folder / ".lock").touch()
     looked: list[bool] = []
     stop = threading.Event()
 

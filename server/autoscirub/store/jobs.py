@@ -15,11 +15,11 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from autoscirub.errors import BusyError, CorruptError, StateError
+from autoscirub.errors import CorruptError, StateError
 from autoscirub.models import StateModel, now, strict_json
 from autoscirub.models.jobs import JobAnswer, JobProgress, JobRequest
 from autoscirub.store.files import TEMPORARY_PREFIX, leads_out, read_regular, write_atomic
-from autoscirub.store.locks import LEASE_NAME, state_lock
+from autoscirub.store.locks import LEASE_NAME, LOCK_NAME, state_lock
 from autoscirub.store.state import decode, lay_gitignore
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Job:
         # Shared, so that those who look are in nobody's way but a worker's who begins, and he waits a moment.
         try:
             descriptor = os.open(
-                self.folder / "lock", os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+                self.folder / LOCK_NAME, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
             )
         except OSError:
             return False
@@ -144,24 +144,10 @@ class Job:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the job's lock, as the process that works on it. Raises StateError when another does."""
-        import filelock
-
-        lock = filelock.FileLock(self.folder / "lock", fallback_to_soft=False)
-        try:
-            lock.acquire(timeout=_PATIENCE_SECONDS)
-        except filelock.Timeout:
-            raise StateError(f"{self.folder}: another process works on this job") from None
-        except OSError:  # a file system that cannot lock: the lease that the state directory's lock uses too
-            with state_lock(self.folder, seconds=0):
-                self._write_pid()
-                yield
-            return
-        try:
+        """Hold the job's lock, as the process that works on it. Raises BusyError when another does."""
+        with state_lock(self.folder, seconds=_PATIENCE_SECONDS):
             self._write_pid()
             yield
-        finally:
-            lock.release()
 
     def say(self, done: int, total: int) -> None:
         """Say how far it is."""
@@ -186,15 +172,9 @@ class Job:
 
 @contextlib.contextmanager
 def one_starts(state_dir: Path) -> Iterator[None]:
-    """Keep others from starting a job meanwhile. Raises StateError where the state directory cannot be written."""
-    import filelock
-
-    home = _home(state_dir)
-    try:
-        with filelock.FileLock(home / ".starting", timeout=_PATIENCE_SECONDS, fallback_to_soft=False):
-            yield
-    except filelock.Timeout:
-        raise BusyError(f"{home}: another process is starting a job; call again") from None
+    """Keep others from starting a job meanwhile. Raises BusyError, and StateError where nothing can be written."""
+    with state_lock(_home(state_dir), seconds=_PATIENCE_SECONDS):
+        yield
 
 
 def _home(state_dir: Path) -> Path:

@@ -154,11 +154,16 @@ def _read_letters(word: str, takes: _Takes) -> tuple[str, str, str]:
     return (word, "", "") if place is None else (word[:place], word[place], word[place + 1 :])
 
 
+def _forgets(word: str) -> bool:
+    """Whether a launcher's word takes from the environment what we put into it: all of it, or this one variable."""
+    return Path(word).name in _FORGETS or "PYTHONSAFEPATH" in word
+
+
 def _of_launcher(command: Sequence[str]) -> Started:
     for place, word in enumerate(command[1:], 1):
         if (kind := _kind(word)) is not None and ("/" not in word or _is_ours(word)):
             found = _of_interpreter(kind, command[place + 1 :])
-            forgets = next((each for each in command[:place] if Path(each).name in _FORGETS), None)
+            forgets = next((each for each in command[:place] if _forgets(each)), None)
             return found._replace(deaf=found.deaf or forgets) if found.modules else found
         # An assignment, or where a package is fetched from, is no path.
         if word.startswith("-") or re.match(r"\w+=", word) or "://" in word or _is_ours(word):
