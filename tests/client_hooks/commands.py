@@ -143,6 +143,10 @@ REFUSED = [
     # in other languages
     "python -c \"open('.autoscirub/a.json', 'w').write('x')\"",
     "python -c \"open(file='.autoscirub/a.json', mode='w').write('x')\"",
+    "git clean -fdx -e .autoscirub_old",
+    "rsync -a --delete --exclude=.autoscirub-x src/ .",
+    "git stash -u -- . ':!.autoscirub_old'",
+    "git checkout -- prereg.toml ':!.autoscirub'",
     "python -c \"import os; os.chdir(path='.'); open('.autoscirub/x', 'w')\"",
     "python -c \"import os; os.chdir(); open('.autoscirub/x', 'w')\"",
     "python -c \"import os; os.rename(src='.prereg.lock', dst='x')\"",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING
 
-from autoscirub.client_hooks.shell_rules import Touched, operands, option
+from autoscirub.client_hooks.shell_rules import Touched, operands, option, spares_state
 from autoscirub.client_hooks.shell_words import show
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["git_touched"]
 
+_EVERYTHING = {"", ".", "./", "*", ":/", ":/."}
 _VALUED = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env")
 _TO_OTHER_BRANCHES = {"-b", "-B", "--orphan", "--detach", "-d", "--track", "-t"}
 _NOT_WRITING = {"list", "show", "drop", "clear", "branch", "create", "store", "pop", "apply"}
@@ -44,8 +46,7 @@ def _by_command(name: str, rest: list[str], cwd: str) -> Iterator[Touched]:
     elif name == "reset" and ("--hard" in before or "--merge" in before):
         yield Touched(".", "remove")
     elif name == "clean" and any("f" in word[1:] for word in before if word[:1] == "-") and not _dry(before):
-        spared = [show(value).strip("/") for value in option(before, "-e", "--exclude")]
-        if not any(value.startswith(".autoscirub") for value in spared):
+        if not spares_state(option(before, "-e", "--exclude")):
             yield from _removed(operands(before, "e", ("--exclude",)) + paths or ["."])
     elif name == "stash" and (operands(before)[:1] or ["push"])[0] not in _NOT_WRITING:
         named = operands(before, "m", ("--message",))
@@ -83,9 +84,9 @@ def _checked_out(name: str, before: list[str], paths: list[str], cwd: str) -> It
 
 def _removed(paths: list[str], how: str = "remove") -> Iterator[Touched]:
     left_out = [path for path in paths if path.startswith((":!", ":^", ":(exclude"))]
-    if any(".autoscirub" in path for path in left_out):
-        return
+    spared = spares_state([re.sub(r"^:(?:[!^]|\([^)]*\))", "", path) for path in left_out])
     for path in paths:
-        if path not in left_out:
+        # What is left out is left out of the whole tree; a file that is named beside it is meant.
+        if path not in left_out and not (spared and path in _EVERYTHING):
             plain = path.removeprefix(":/") if path.startswith(":/") else path
             yield Touched(plain or ".", "remove" if how == "remove" else "write")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from fnmatch import fnmatch
 from typing import Literal, NamedTuple
 
+from autoscirub.client_hooks.place import DEFAULT
 from autoscirub.client_hooks.shell_words import hide, show
 
 __all__ = ["TABLE", "Touched", "operands", "touched"]
@@ -44,6 +45,11 @@ def operands(arguments: list[str], valued: str = "", long: tuple[str, ...] = ())
         else:
             found.append(word)
     return found
+
+
+def spares_state(values: list[str]) -> bool:
+    """Whether what is left out of a command on a whole tree is the state directory itself, and not one named alike."""
+    return any(show(value).strip("/") == DEFAULT for value in values)
 
 
 def option(arguments: list[str], *names: str) -> list[str]:
@@ -133,15 +139,15 @@ def _merged(source: str, target: str, cwd: str | None) -> Iterator[Touched]:
 
 def _rsync(arguments: list[str], cwd: str | None) -> Iterator[Touched]:
     paths = operands(arguments, "efT", ("--exclude", "--include", "--filter", "--rsh", "--files-from"))
-    spared = [show(value).strip("/") for value in option(arguments, "--exclude")]
+    spared = spares_state(option(arguments, "--exclude"))
     if any(word.startswith(("-n", "--dry-run")) for word in arguments) or len(paths) < 2 or ":" in paths[-1]:
         return
     yield Touched(paths[-1], "write")
     deletes = any(word.startswith("--delete") for word in arguments)
-    if deletes and not any(value.startswith(".autoscirub") for value in spared):
+    if deletes and not spared:
         yield Touched(paths[-1], "remove")
     for source in paths[:-1]:
-        if source.endswith("/") and not any(value.startswith(".autoscirub") for value in spared):
+        if source.endswith("/") and not spared:
             yield from _merged(f"{source}.", paths[-1], cwd)
 
 
