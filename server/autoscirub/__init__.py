@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from autoscirub.checks import check_artifact, evaluate_expr
@@ -73,15 +73,9 @@ _ROOMS = {
 
 
 if not TYPE_CHECKING:  # or a type checker would take any name for one of ours
+    from autoscirub.parts import loads
 
-    def __getattr__(name: str) -> Any:
-        if name not in _ROOMS:
-            raise AttributeError(f"module 'autoscirub' has no attribute {name!r}")
-        from importlib import import_module
-
-        value = getattr(import_module(_ROOMS[name]), name)
-        globals()[name] = value
-        return value
+    __getattr__ = loads(__name__, _ROOMS, globals())
 
 
 def __dir__() -> list[str]:

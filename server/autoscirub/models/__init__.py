@@ -5,7 +5,7 @@ Each loads when it is first used: building them takes longer than a command that
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from autoscirub.models.base import SCHEMA_VERSION, Closed, Frozen, StateModel, now, strict_json
@@ -327,7 +327,6 @@ _LATER = {
             "PLAIN_PROCESS",
             "TOO_LARGE",
             "VALUES",
-            "VALUES",
             "RerunBasis",
             "RerunRecord",
             "counted_values",
@@ -359,16 +358,12 @@ _LATER = {
 }
 
 
-if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
+if not TYPE_CHECKING:  # or a type checker would take any name for one of ours
+    from autoscirub.parts import loads
 
-    def __getattr__(name: str) -> Any:
-        if name not in _LATER:
-            raise AttributeError(f"module 'autoscirub.models' has no attribute {name!r}")
-        from importlib import import_module
-
-        value = getattr(import_module(f"autoscirub.models.{_LATER[name]}"), name)
-        globals()[name] = value
-        return value
+    __getattr__ = loads(
+        __name__, {name: f"autoscirub.models.{part}" for name, part in _LATER.items()}, globals()
+    )
 
 
 def __dir__() -> list[str]:

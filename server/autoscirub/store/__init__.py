@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from autoscirub.store.config import CONFIG_NAMES, LoadedConfig, load_config
@@ -189,12 +189,8 @@ _PARTS = {
 
 
 if not TYPE_CHECKING:  # or a type checker would take any name for one of ours
+    from autoscirub.parts import loads
 
-    def __getattr__(name: str) -> Any:
-        if name not in _PARTS:
-            raise AttributeError(f"module 'autoscirub.store' has no attribute {name!r}")
-        from importlib import import_module
-
-        value = getattr(import_module(f"autoscirub.store.{_PARTS[name]}"), name)
-        globals()[name] = value
-        return value
+    __getattr__ = loads(
+        __name__, {name: f"autoscirub.store.{part}" for name, part in _PARTS.items()}, globals()
+    )
