@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from table import Row
 
-from autoscirub.judging import build_workspace
+from autoscirub.judging.workspace import build_workspace
 from autoscirub.store import open_project
 
 if TYPE_CHECKING:

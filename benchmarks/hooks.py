@@ -80,7 +80,8 @@ def _tool(call: dict[str, Any], name: str, **values: str) -> dict[str, Any]:
 
 
 def _project(root: Path) -> Path:
-    from autoscirub.workflow import check, freeze
+    from autoscirub.workflow import check
+    from autoscirub.workflow.locks import freeze
 
     for number in range(FILES):
         path = root / f"part{number % 20}" / f"file{number}.py"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from table import Row
 
 from autoscirub.checks.numbers import Source, classify
-from autoscirub.checks.numbers.spot import read_prose, spot
+from autoscirub.checks.numbers.extract import read_prose, spot
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -94,7 +94,7 @@ def _check(project: Path, *, fresh: bool = False) -> tuple[float, list[str]]:
 
 
 def _peer(project: Path) -> None:
-    from autoscirub.checks import read_rubric
+    from autoscirub.checks.rubric import read_rubric
 
     state = project / ".autoscirub"
     read_rubric((state / "executable_rubric.json").read_bytes(), "executable_rubric.json")

@@ -89,7 +89,7 @@ def _timed(call: Callable[[], Any]) -> float:
 def git_apart() -> Iterator[list[float]]:
     """Sum the time of every call that goes to git, nested calls once."""
     from autoscirub.store import session as session_room
-    from autoscirub.store.history import History
+    from autoscirub.store.history.steps import History
     from autoscirub.workflow import verify as _  # noqa: F401 - loaded before it is patched
 
     spent, depth = [0.0], [0]

@@ -23,7 +23,7 @@ import json, os, signal, sys, traceback
 sys.path.insert(0, sys.argv[1])
 import autoscirub.cli.run, autoscirub.report, autoscirub.setup, autoscirub.workflow
 import filelock, git, jsonschema, rich.console
-from autoscirub.store import steps
+from autoscirub.store import write_points as steps
 
 def worked(order):
     signal.signal(signal.SIGALRM, signal.SIG_DFL)

@@ -125,7 +125,7 @@ def test_what_was_found_reads_back_as_it_was(value: str) -> None:
 
 
 def test_the_predictions_template_is_refused_untouched_saying_what_to_write() -> None:
-    from autoscirub.checks.predictions import lint_predictions
+    from autoscirub.checks.predictions.read import lint_predictions
 
     lint = lint_predictions(template("prereg").encode("utf-8"))
     assert lint.predictions is None
@@ -134,7 +134,7 @@ def test_the_predictions_template_is_refused_untouched_saying_what_to_write() ->
 
 
 def test_the_examples_in_the_predictions_template_are_good_predictions() -> None:
-    from autoscirub.checks.predictions import lint_predictions
+    from autoscirub.checks.predictions.read import lint_predictions
 
     text = uncommented(template("prereg"))
     for empty in ('hypothesis = ""\n', "predictions = []\n", 'analysis_plan = ""\n'):

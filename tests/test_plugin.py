@@ -12,7 +12,7 @@ from PIL import Image
 
 import autoscirub
 from autoscirub.data import PLUGIN_PARTS, data_dir
-from autoscirub.setup.clients import MARKETPLACE, PLUGIN
+from autoscirub.setup.clients.base import MARKETPLACE, PLUGIN
 
 ROOT = Path(__file__).resolve().parents[1]
 

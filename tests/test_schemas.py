@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from autoscirub.models.base import Closed, Frozen, StateModel
+from autoscirub.models.base import Closed, FrozenModel, StateModel
 from autoscirub.models.schema import MODELS, main, schema_files, schemas
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -42,7 +42,7 @@ def test_a_schema_is_valid_and_stands_alone(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [name for name, model in MODELS.items() if issubclass(model, StateModel | Frozen)]
+    "name", [name for name, model in MODELS.items() if issubclass(model, StateModel | FrozenModel)]
 )
 def test_a_state_file_may_hold_fields_of_another_tool_at_every_level(name: str) -> None:
     closed = [

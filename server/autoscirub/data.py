@@ -12,7 +12,7 @@ from autoscirub.errors import StateError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from autoscirub.models.layout import Layout
+    from autoscirub.models import Layout
 
 __all__ = ["PLUGIN_PARTS", "Kind", "config_text", "data_dir", "load_layout", "template"]
 
@@ -58,8 +58,7 @@ def load_layout() -> Layout:
 
     from pydantic import ValidationError
 
-    from autoscirub.models.faults import describe_faults
-    from autoscirub.models.layout import Layout
+    from autoscirub.models import Layout, describe_faults
 
     path = data_dir("state") / Layout.file_name
     data = tomllib.loads(_read(path))

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from autoscirub.judging import build_workspace, measure_workspace
+from autoscirub.judging.workspace import build_workspace, measure_workspace
 from autoscirub.store import open_project
 
 WRITE_UP = "CANARY-WRITE-UP: it works, and better than anybody had thought it would.\n" * 3

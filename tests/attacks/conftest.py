@@ -12,8 +12,10 @@ from tests.attacks.blinding import lay_down
 from tests.attacks.forging import RUBRIC, Forger
 from tests.attacks.paths import CANARY
 
-from autoscirub.judging import ToolBounds, WorkspaceTools
-from autoscirub.workflow import check, freeze, plan_round
+from autoscirub.judging.tools import ToolBounds, WorkspaceTools
+from autoscirub.workflow import check
+from autoscirub.workflow.locks import freeze
+from autoscirub.workflow.rounds import plan_round
 
 
 @pytest.fixture

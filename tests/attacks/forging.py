@@ -14,7 +14,7 @@ from typing import Any
 
 from autoscirub.models import Answer
 from autoscirub.store import sha256_bytes
-from autoscirub.workflow.auditing_verify import verify_record
+from autoscirub.workflow.audit.verify import verify_record
 
 RUBRIC = (Path(__file__).parent / "rubric.toml").read_text("utf-8")
 REPORT = "state/verification_report.json"

@@ -11,7 +11,8 @@ import pytest
 
 from autoscirub.errors import StateError, TamperedError
 from autoscirub.models import Answer
-from autoscirub.workflow import check, checking, freeze
+from autoscirub.workflow import check, checking
+from autoscirub.workflow.locks import freeze
 
 RUBRIC = """\
 [[criteria]]

@@ -11,8 +11,8 @@ import pytest
 from tests.attacks.blinding import Look, write
 
 from autoscirub.errors import BlindingError
-from autoscirub.judging import Digests, WorkspaceLimits, build_workspace, measure_workspace
-from autoscirub.judging.workspace_removing import remove_workspace
+from autoscirub.judging.workspace import WorkspaceDigests, WorkspaceLimits, build_workspace, measure_workspace
+from autoscirub.judging.workspace.remove import remove_workspace
 from autoscirub.store import open_project
 
 
@@ -97,7 +97,7 @@ def test_a_sparse_file_over_the_limit_is_refused_before_anything_is_copied(proje
 def test_nothing_over_the_limit_is_read_to_measure_a_workspace(project, monkeypatch) -> None:
     os.truncate(write(project / "results" / "sparse.bin", ""), 12 * 1024**3)
     read: list[str] = []
-    monkeypatch.setattr(Digests, "of", lambda _, seen: read.append(seen.path) or "0" * 64)
+    monkeypatch.setattr(WorkspaceDigests, "of", lambda _, seen: read.append(seen.path) or "0" * 64)
     with pytest.raises(BlindingError, match=r"results/sparse.bin: a file of 12,884,901,888 bytes"):
         measure_workspace(open_project(project))
     assert read == []

@@ -11,7 +11,7 @@ import pytest
 from tests.attacks.blinding import INSTRUCTIONS, Look, write
 
 from autoscirub.errors import BlindingError
-from autoscirub.judging import WorkspaceLimits
+from autoscirub.judging.workspace import WorkspaceLimits
 from autoscirub.models import Criterion
 
 

@@ -13,7 +13,10 @@ from pathlib import Path
 import pytest
 
 from autoscirub.errors import AutoscirubError, PredictionsError, TamperedError, TrustError
-from autoscirub.workflow import check, freeze, plan_round, round_step, run_rounds, scope, status, unfreeze
+from autoscirub.workflow import check
+from autoscirub.workflow.locks import freeze, scope, unfreeze
+from autoscirub.workflow.rounds import plan_round, round_step, run_rounds
+from autoscirub.workflow.status import status
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow"))
 from conftest import RUBRIC
@@ -230,7 +233,7 @@ def test_the_state_directory_deleted_and_begun_again_is_said(ruled) -> None:
 
 
 def test_a_prediction_frozen_later_may_not_repeat_a_requirement_either(slope_project) -> None:
-    from autoscirub.workflow import unfreeze
+    from autoscirub.workflow.locks import unfreeze
 
     (slope_project / "rubric.toml").write_text(ONE + CHECK.format("results.slope > -9"))
     freeze(slope_project)

@@ -147,7 +147,7 @@ def test_a_file_that_is_none_gives_no_line_and_no_waiting(hostile, cli, tmp_path
 CHILD = """
 import resource, sys
 from autoscirub.store import toml_strings
-from autoscirub.workflow.places import PLACES_LIMIT
+from autoscirub.workflow.source_locations import PLACES_LIMIT
 resource.setrlimit(resource.RLIMIT_AS, (1_500_000_000,) * 2)
 resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
 unit = sys.argv[1].encode().decode("unicode_escape")

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from autoscirub.errors import HistoryError
-from autoscirub.store.history import History
+from autoscirub.store.history.steps import History
 from autoscirub.store.project_git import ask_ignored, ignored_paths, project_head
 
 AT = "2026-01-31T09:00:00Z"
@@ -417,7 +417,7 @@ def test_a_history_that_unfolds_without_end_is_refused_within_bounds(tmp_path: P
 import resource, sys
 from pathlib import Path
 from autoscirub.errors import HistoryError
-from autoscirub.store.history import History
+from autoscirub.store.history.steps import History
 limit = 5 * 128 * 1024 * 1024
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 resource.setrlimit(resource.RLIMIT_CPU, (60, 60))

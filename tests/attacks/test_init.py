@@ -14,8 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from autoscirub.errors import AutoscirubError
-from autoscirub.setup import find_setup, initialise, looking
-from autoscirub.setup.reading_code import read_code
+from autoscirub.setup import initialise
+from autoscirub.setup.discover import find_setup
+from autoscirub.setup.discover import scan as looking
+from autoscirub.setup.discover.code import read_code
 from autoscirub.store import load_config
 
 pytestmark = pytest.mark.usefixtures("no_waiting")

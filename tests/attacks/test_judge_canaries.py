@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from autoscirub.judging import WorkspaceTools
+from autoscirub.judging.tools import WorkspaceTools
 from autoscirub.setup import look_at_trust, record_trust
-from autoscirub.workflow import check, freeze
+from autoscirub.workflow import check
+from autoscirub.workflow.locks import freeze
 
 JUDGE = """\
 import json, os, pathlib, sys
@@ -120,7 +121,7 @@ def test_no_canary_is_in_the_workspace_or_in_the_request(planted: Path, tmp_path
 
 def test_the_tools_of_such_a_workspace_return_no_canary(planted: Path, tmp_path: Path) -> None:
     from autoscirub.errors import ToolRefused
-    from autoscirub.judging import build_workspace
+    from autoscirub.judging.workspace import build_workspace
     from autoscirub.store import open_project
 
     paths = [

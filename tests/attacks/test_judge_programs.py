@@ -17,7 +17,8 @@ import anyio
 import pytest
 
 from autoscirub.errors import JudgeError
-from autoscirub.judging import ReadReply, ask_panel, ask_within, open_backend
+from autoscirub.judging import ReadReply, ask_panel
+from autoscirub.judging.backends import ask_within, open_backend
 from autoscirub.judging.backends.command import OUTPUT_BYTES
 from autoscirub.models import CriterionVerdict, JudgeConfig, JudgeReply, JudgeRequest
 
@@ -341,7 +342,7 @@ CALLER = """
 import sys
 from pathlib import Path
 import anyio
-from autoscirub.judging import ask_within, open_backend
+from autoscirub.judging.backends import ask_within, open_backend
 from autoscirub.models import JudgeConfig, JudgeRequest
 folder, program, mark = sys.argv[1:]
 config = JudgeConfig(backend="command", command=[sys.executable, program, mark])

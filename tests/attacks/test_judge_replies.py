@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import autoscirub
-from autoscirub.judging.looking import problems_of
-from autoscirub.judging.replies import read_reply
+from autoscirub.judging.verdicts.evidence_checks import problems_of
+from autoscirub.judging.verdicts.replies import read_reply
 from autoscirub.models.judging import CriterionVerdict, WorkspaceFile, WorkspaceManifest
 
 SERVER = Path(autoscirub.__file__).resolve().parents[1]
@@ -20,10 +20,10 @@ SERVER = Path(autoscirub.__file__).resolve().parents[1]
 # A megabyte of anything takes at most some seconds and 300 MB; the child gets several times that for each.
 CHILD = """
 import hashlib, json, pathlib, resource, signal, sys
-from autoscirub.judging.addressing import search_addressing
-from autoscirub.judging.framing import frame
-from autoscirub.judging.looking import problems_of
-from autoscirub.judging.replies import read_reply, verdict_objects
+from autoscirub.judging.injection.search import search_addressing
+from autoscirub.judging.prompts.framing import frame
+from autoscirub.judging.verdicts.evidence_checks import problems_of
+from autoscirub.judging.verdicts.replies import read_reply, verdict_objects
 from autoscirub.models.judging import CriterionVerdict, WorkspaceFile, WorkspaceManifest
 resource.setrlimit(resource.RLIMIT_AS, (2_000_000_000,) * 2)
 what, root = sys.argv[1], pathlib.Path(sys.argv[2])

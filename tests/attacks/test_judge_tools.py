@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.attacks.paths import ATTACKS, CANARY, with_path
 
 from autoscirub.errors import ToolRefused
-from autoscirub.judging import ToolAnswer, WorkspaceTools
+from autoscirub.judging.tools import ToolReply, WorkspaceTools
 
 
 def said(tools: WorkspaceTools, name: str, arguments: dict[str, object]) -> tuple[bool, str]:
@@ -292,7 +292,7 @@ FORGED = [
 ]
 
 
-def tool_lines(answer: ToolAnswer) -> list[str]:
+def tool_lines(answer: ToolReply) -> list[str]:
     """The lines as any reader may split them that start as the tool's do."""
     return [line for line in answer.text.splitlines() if line.startswith("# ")]
 

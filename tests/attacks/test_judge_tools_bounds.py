@@ -20,7 +20,7 @@ import pytest
 from tests.attacks.paths import ATTACKS, CALL, CANARY, with_path
 
 import autoscirub
-from autoscirub.judging import ToolBounds, WorkspaceTools
+from autoscirub.judging.tools import ToolBounds, WorkspaceTools
 
 SERVER = Path(autoscirub.__file__).resolve().parents[1]
 
@@ -28,7 +28,7 @@ SERVER = Path(autoscirub.__file__).resolve().parents[1]
 CHILD = """
 import json, resource, sys, time
 from autoscirub.errors import ToolRefused
-from autoscirub.judging import ToolBounds, WorkspaceTools
+from autoscirub.judging.tools import ToolBounds, WorkspaceTools
 import subprocess, threading, hashlib
 with open("/proc/self/statm") as statm:
     taken = int(statm.read().split()[0]) * resource.getpagesize()
@@ -322,7 +322,7 @@ def test_the_child_that_parses_is_not_given_the_environment(tools, root, monkeyp
         while not done.is_set():
             for child in set(children.read_text().split()) - before:
                 with contextlib.suppress(OSError):
-                    if b"tools_worker" in Path(f"/proc/{child}/cmdline").read_bytes():
+                    if b"tools/parser.py" in Path(f"/proc/{child}/cmdline").read_bytes():
                         seen.append(Path(f"/proc/{child}/environ").read_bytes())
 
     watching = threading.Thread(target=watch)

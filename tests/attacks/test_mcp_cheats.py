@@ -15,8 +15,10 @@ from tests.mcp_server.conftest import RUBRIC
 
 from autoscirub.models import strict_json
 from autoscirub.store import sha256_file
-from autoscirub.workflow import check, freeze, plan_round
+from autoscirub.workflow import check
 from autoscirub.workflow.drafting import write_state
+from autoscirub.workflow.locks import freeze
+from autoscirub.workflow.rounds import plan_round
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ except CheckError as error:
 AMONG_MANY = """
 import resource, sys
 from autoscirub.checks.numbers import Source, classify
-from autoscirub.checks.numbers.spot import read_prose, spot
+from autoscirub.checks.numbers.extract import read_prose, spot
 resource.setrlimit(resource.RLIMIT_AS, (2_500_000_000,) * 2)
 resource.setrlimit(resource.RLIMIT_CPU, (15, 15))
 unit, key, count = sys.argv[1].encode().decode("unicode_escape"), sys.argv[2], int(sys.argv[3])

@@ -6,10 +6,12 @@ import shutil
 
 from tests.attacks.forging import faults
 
-from autoscirub.workflow import check, freeze, plan_round
-from autoscirub.workflow.auditing import audit
-from autoscirub.workflow.auditing_anchor import anchor
-from autoscirub.workflow.auditing_verify import verify_record
+from autoscirub.workflow import check
+from autoscirub.workflow.audit.anchor_head import anchor
+from autoscirub.workflow.audit.overview import audit
+from autoscirub.workflow.audit.verify import verify_record
+from autoscirub.workflow.locks import freeze
+from autoscirub.workflow.rounds import plan_round
 
 
 def test_an_older_bundle_is_found_on_the_machine_that_knew_the_newer_one(work) -> None:

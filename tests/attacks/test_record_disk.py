@@ -9,7 +9,7 @@ import pytest
 from tests.attacks.forging import all_satisfied, faults
 
 from autoscirub.models import Answer
-from autoscirub.workflow.auditing import audit
+from autoscirub.workflow.audit.overview import audit
 
 
 def test_an_edited_report_is_found_and_not_believed(work) -> None:

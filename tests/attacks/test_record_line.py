@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.attacks.forging import REPORT, all_satisfied, faults
 
-from autoscirub.workflow.auditing import audit
+from autoscirub.workflow.audit.overview import audit
 
 
 def test_a_commit_that_is_not_ours_is_named(work, forger) -> None:

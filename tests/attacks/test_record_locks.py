@@ -8,7 +8,7 @@ from typing import Any
 from tests.attacks.forging import REPORT, Forger, faults, removed_criterion, say_satisfied
 
 from autoscirub.store import sha256_bytes
-from autoscirub.workflow import freeze
+from autoscirub.workflow.locks import freeze
 
 
 def test_predictions_that_a_step_exchanged_under_their_lock_are_found(work, forger) -> None:
@@ -77,7 +77,7 @@ def test_a_scope_step_that_changes_more_than_it_names_is_found(work, forger) -> 
 
 
 def test_a_scope_change_taken_off_the_record_is_found(work, forger) -> None:
-    from autoscirub.workflow import scope
+    from autoscirub.workflow.locks import scope
 
     rubric = work / "rubric.toml"
     rubric.write_text(rubric.read_text().replace("There is a table.", "There may be a table."))

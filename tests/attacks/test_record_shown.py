@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 from tests.attacks.forging import RUBRIC, utf8
 
-from autoscirub.report.audit import render_audit
-from autoscirub.report.audit_record import render_record_verified
-from autoscirub.workflow import check, freeze, plan_round
-from autoscirub.workflow.auditing import audit
-from autoscirub.workflow.auditing_anchor import anchor
-from autoscirub.workflow.auditing_verify import verify_record
+from autoscirub.report.audit.overview import render_audit
+from autoscirub.report.audit.record import render_record_verified
+from autoscirub.workflow import check
+from autoscirub.workflow.audit.anchor_head import anchor
+from autoscirub.workflow.audit.overview import audit
+from autoscirub.workflow.audit.verify import verify_record
+from autoscirub.workflow.locks import freeze
+from autoscirub.workflow.rounds import plan_round
 
 ODD_FACTS: list[dict[str, Any]] = [
     {"round": "2"},

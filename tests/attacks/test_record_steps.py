@@ -9,9 +9,9 @@ import pytest
 from tests.attacks.forging import REPORT, all_satisfied, faults, listed, removed_criterion, say_satisfied
 
 from autoscirub.store import sha256_bytes
-from autoscirub.workflow.auditing import audit
-from autoscirub.workflow.auditing_anchor import anchor
-from autoscirub.workflow.auditing_verify import verify_record
+from autoscirub.workflow.audit.anchor_head import anchor
+from autoscirub.workflow.audit.overview import audit
+from autoscirub.workflow.audit.verify import verify_record
 
 
 def test_a_forged_step_that_says_satisfied_is_found_by_deciding_again(work, forger) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from autoscirub.checks.rerun import Rerun, Status, rerun
+from autoscirub.checks.rerun import Rerun, ValueStatus, rerun
 from autoscirub.errors import SandboxError
 from autoscirub.models import Answer
 from autoscirub.sandbox import Isolation, Limits, available
@@ -245,7 +245,7 @@ def test_a_printed_verdict_counts_for_nothing(attack: Callable[..., Rerun], isol
     script = 'print(\'{"answer": "holds", "word": "reproduced"}\\nreproduced: 2 of 2 equal\')\n'
     found = attack(script, isolation)
     assert found.decision.answer is Answer.DOES_NOT_HOLD
-    assert [one.status for one in found.comparisons] == [Status.MISSING]
+    assert [one.status for one in found.comparisons] == [ValueStatus.MISSING]
 
 
 @pytest.mark.parametrize("isolation", KINDS)

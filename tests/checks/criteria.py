@@ -8,10 +8,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from autoscirub.checks import (
-    decide_criterion,
-    gather,
-)
+from autoscirub.checks.criteria import decide_criterion, gather
 from autoscirub.models import (
     Criterion,
     CriterionResult,

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from autoscirub.checks import Rubric, read_rubric
+from autoscirub.checks.rubric import Rubric, read_rubric
 from autoscirub.store import open_project
 
 SHORT = """\

@@ -20,13 +20,7 @@ from tests.checks.criteria import (
     png,
 )
 
-from autoscirub.checks import (
-    CRITERION_WORDS,
-    basis,
-    criterion_status,
-    decide_criterion,
-    gather,
-)
+from autoscirub.checks.criteria import CRITERION_WORDS, basis, criterion_status, decide_criterion, gather
 from autoscirub.errors import ConfigError
 from autoscirub.models import (
     Answer,

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from autoscirub.checks import decide_criterion, gather
-from autoscirub.checks.rerun.comparing import Comparison, Status
+from autoscirub.checks.criteria import decide_criterion, gather
 from autoscirub.checks.rerun.copying import Copied
-from autoscirub.checks.rerun.deciding import Tally, decide
+from autoscirub.checks.rerun.decision import Tally, decide
+from autoscirub.checks.rerun.pairs import ValueComparison, ValueStatus
 from autoscirub.models import Criterion, CriterionResult, Decision, ExecutableRubric, RunConfig
 from autoscirub.report.terminal import render_rerun
 from autoscirub.sandbox import Isolated
@@ -19,7 +19,7 @@ from autoscirub.store import open_project
 AT = "2026-01-31T09:00:00Z"
 
 
-def reran(*found: Comparison) -> Decision:
+def reran(*found: ValueComparison) -> Decision:
     """The Decision over what a rerun compared."""
     tally = Tally()
     for one in found:
@@ -46,13 +46,13 @@ def folder(tmp_path: Path) -> Path:
 
 def test_the_gap_of_a_rerun_names_what_moved_or_is_missing_and_nothing_else(folder: Path) -> None:
     rerun = reran(
-        Comparison("r.json", "a", 1.0, 1.1, Status.WITHIN_TOLERANCE),
-        Comparison("r.json", "b", 1.0, 1.0, Status.EQUAL),
-        Comparison("r.json", "c", None, 5, Status.NEW),
-        Comparison("r.json", "values", 1, 2, Status.MOVED),
-        Comparison("t.csv", None, "9 bytes", None, Status.MISSING),
-        Comparison("f.png", None, "8 × 8 pixels", "9 × 9 pixels", Status.MOVED),
-        Comparison("r.json", "d", "x", "so it is: equal", Status.MOVED),
+        ValueComparison("r.json", "a", 1.0, 1.1, ValueStatus.WITHIN_TOLERANCE),
+        ValueComparison("r.json", "b", 1.0, 1.0, ValueStatus.EQUAL),
+        ValueComparison("r.json", "c", None, 5, ValueStatus.NEW),
+        ValueComparison("r.json", "values", 1, 2, ValueStatus.MOVED),
+        ValueComparison("t.csv", None, "9 bytes", None, ValueStatus.MISSING),
+        ValueComparison("f.png", None, "8 × 8 pixels", "9 × 9 pixels", ValueStatus.MOVED),
+        ValueComparison("r.json", "d", "x", "so it is: equal", ValueStatus.MOVED),
     )
     result = decided(folder, "rerun", rerun)
     assert result.status == "not_satisfied"
@@ -67,7 +67,7 @@ def test_the_gap_of_a_rerun_names_what_moved_or_is_missing_and_nothing_else(fold
 
 
 def test_a_result_called_values_is_shown_and_is_not_the_count() -> None:
-    moved = Comparison("r.json", "values", 1, 2, Status.MOVED)
+    moved = ValueComparison("r.json", "values", 1, 2, ValueStatus.MOVED)
     text = render_rerun(reran(moved), io.StringIO())
     assert "(moved) · 1 moved; rtol" in text
     assert "r.json values: moved: 1 before, 2 after" in text

@@ -9,14 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.checks.kept import AT, LATER, keep
 
-from autoscirub.checks import (
-    Inputs,
-    Results,
-    basis,
-    read_rubric,
-    report_of,
-    verify_criteria,
-)
+from autoscirub.checks import Results
+from autoscirub.checks.criteria import Inputs, basis, report_of, verify_criteria
+from autoscirub.checks.rubric import read_rubric
 from autoscirub.errors import PathRefused, ResultsError
 from autoscirub.models import (
     Answer,

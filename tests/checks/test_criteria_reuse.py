@@ -11,15 +11,9 @@ from typing import Any
 import pytest
 from tests.checks.kept import AT, LATER, keep
 
-from autoscirub.checks import (
-    CriteriaVerification,
-    Inputs,
-    Kept,
-    gather,
-    load_rubric,
-    verify_criteria,
-)
-from autoscirub.checks.criteria_basis import RULES
+from autoscirub.checks.criteria import CachedResults, CriteriaVerification, Inputs, gather, verify_criteria
+from autoscirub.checks.criteria.basis import RULES
+from autoscirub.checks.rubric import load_rubric
 from autoscirub.errors import PathRefused
 from autoscirub.models import (
     Answer,
@@ -92,7 +86,7 @@ def edit(name: str, text: str) -> Callable[[Path], None]:
 
 
 def verify(
-    project: Path, kept: dict[str, Kept] | None = None, *, at: str = AT, fresh: bool = False
+    project: Path, kept: dict[str, CachedResults] | None = None, *, at: str = AT, fresh: bool = False
 ) -> CriteriaVerification:
     opened = open_project(project)
     rubric = load_rubric(opened)
@@ -229,7 +223,7 @@ def test_fresh_decides_everything_anew_and_says_what_had_changed(folder: Path) -
 def test_an_error_is_never_reused(folder: Path) -> None:
     kept = keep(verify(folder))
     result = kept["N"].result.model_copy(update={"status": "error", "satisfied": False})
-    again = verify(folder, {**kept, "N": Kept(result, kept["N"].decision, 1)})
+    again = verify(folder, {**kept, "N": CachedResults(result, kept["N"].decision, 1)})
     assert again.evaluated == ["N"]
     assert again.because == {"N": ["the earlier answer was an error"]}
     assert again.results[0].satisfied
@@ -245,7 +239,7 @@ def test_an_answer_that_does_not_say_what_it_rested_on_is_never_reused(folder: P
         result = result.model_copy(update={"status": None})
     else:
         decision = None
-    again = verify(folder, {"N": Kept(result, decision, 1)})
+    again = verify(folder, {"N": CachedResults(result, decision, 1)})
     assert again.reused == []
     assert "N" in again.because
 
@@ -261,10 +255,10 @@ def test_an_answer_reached_by_other_rules_is_not_reused(folder: Path) -> None:
     kept = keep(verify(folder))["N"]
     assert kept.result.rests_on["rules"] == sha256_bytes(RULES.encode())
     older = kept.result.model_copy(update={"rests_on": {**kept.result.rests_on, "rules": sha256_bytes(b"0")}})
-    assert verify(folder, {"N": Kept(older, kept.decision, 1)}).because == {"N": ["rules"]}
+    assert verify(folder, {"N": CachedResults(older, kept.decision, 1)}).because == {"N": ["rules"]}
 
 
-def stale(project: Path) -> tuple[CriteriaVerification, dict[str, Kept]]:
+def stale(project: Path) -> tuple[CriteriaVerification, dict[str, CachedResults]]:
     first = verify(project)
     return first, keep(first)
 
@@ -308,13 +302,15 @@ def test_the_verdict_that_another_tool_wrote_in_the_field_case_is_never_reused(
     assert report.all_satisfied
     decision = verify(project).decisions[0]
     for kept in (None, decision):
-        again = verify(project, {"C1": Kept(report.criteria[0], kept, report.round)})
+        again = verify(project, {"C1": CachedResults(report.criteria[0], kept, report.round)})
         assert (again.evaluated, again.reused) == (["C1"], [])
         assert again.because == {"C1": ["what the earlier answer rested on is not recorded"]}
         assert again.results[0].status == "not_satisfied"
 
 
-def opened_files(project: Path, kept: dict[str, Kept], ignored: set[str] | None = None) -> tuple[int, Inputs]:
+def opened_files(
+    project: Path, kept: dict[str, CachedResults], ignored: set[str] | None = None
+) -> tuple[int, Inputs]:
     """How many files were really opened, and what was found."""
     opened = open_project(project)
     rubric = load_rubric(opened)

@@ -10,13 +10,8 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from tests.checks.criteria import AT, REPOSITORY, C, N, S, criterion_of, expr, png
 
-from autoscirub.checks import (
-    CriteriaVerification,
-    gather,
-    load_rubric,
-    report_of,
-    verify_criteria,
-)
+from autoscirub.checks.criteria import CriteriaVerification, gather, report_of, verify_criteria
+from autoscirub.checks.rubric import load_rubric
 from autoscirub.errors import ResultsError
 from autoscirub.models import (
     ExecutableRubric,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autoscirub.checks import existing_results, freeze_note, require_frozen
+from autoscirub.checks.predictions import existing_results, freeze_note, require_frozen
 from autoscirub.errors import PredictionsError, TamperedError
 from autoscirub.models import FileDigest, PredictionsLock, PreregLock
 from autoscirub.store.files import sha256_bytes

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from autoscirub.checks import decide_outcome
+from autoscirub.checks.predictions import decide_outcome
 from autoscirub.models import CheckResult, JudgeVerdict, Outcome
 
 

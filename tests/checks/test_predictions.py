@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoscirub.checks import lint_predictions, read_predictions
+from autoscirub.checks.predictions import lint_predictions, read_predictions
 from autoscirub.errors import PredictionsError
 
 HEAD = 'hypothesis = "H"\npredictions = ["p"]\nanalysis_plan = "a"\n'

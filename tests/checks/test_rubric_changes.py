@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.checks.rubrics import expr
 
-from autoscirub.checks import rubric_changes
+from autoscirub.checks.rubric import rubric_changes
 from autoscirub.models import ExecutableRubric
 
 LOCKED: dict[str, Any] = {

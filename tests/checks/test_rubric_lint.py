@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from tests.checks.rubrics import SHORT, expr, rubric_of
 
-from autoscirub.checks import lint_rubric, needs_reading, read_predictions, read_short
+from autoscirub.checks.predictions import read_predictions
+from autoscirub.checks.rubric import lint_rubric, needs_reading, read_short
 from autoscirub.errors import CheckError
 from autoscirub.models import Criterion
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.checks.rubrics import SHORT, project
 
-from autoscirub.checks import load_rubric, read_short
+from autoscirub.checks.rubric import load_rubric, read_short
 from autoscirub.errors import CheckError, StateError
 from autoscirub.store import open_project
 

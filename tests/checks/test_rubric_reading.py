@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from autoscirub.checks import read_rubric, read_short
+from autoscirub.checks.rubric import read_rubric, read_short
 from autoscirub.errors import CheckError, NewerVersionError
 
 

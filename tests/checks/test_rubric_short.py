@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.checks.rubrics import SHORT
 
-from autoscirub.checks import read_rubric, read_short
+from autoscirub.checks.rubric import read_rubric, read_short
 from autoscirub.errors import CheckError
 
 

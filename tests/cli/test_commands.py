@@ -147,7 +147,7 @@ def test_an_internal_error_is_status_4_with_one_line_and_its_trace_in_a_file(
     broken = tmp_path / "broken"
     broken.mkdir()
     (broken / "sitecustomize.py").write_text(
-        "import autoscirub.workflow as w\n"
+        "import autoscirub.workflow.status as w\n"
         "def f(*a, **k): raise ZeroDivisionError('secret-free message')\n"
         "w.status = f\n"
     )

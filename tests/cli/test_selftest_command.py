@@ -14,7 +14,7 @@ import pytest
 
 from autoscirub.models import Answer, Decision, now
 from autoscirub.report.selftest import render_selftest
-from autoscirub.setup.selftest_ground import processes_of
+from autoscirub.setup.selftest.test_bed import processes_of
 
 SERVER = Path(__file__).resolve().parents[2] / "server"
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from autoscirub.client_hooks import main
-from autoscirub.workflow import check, freeze
+from autoscirub.workflow import check
+from autoscirub.workflow.locks import freeze
 
 PREREG = """\
 hypothesis = "The slope is near one half."

@@ -11,10 +11,10 @@ from tests.client_hooks.commands import PASSING, REFUSED
 from tests.client_hooks.conftest import lay_down
 
 from autoscirub.client_hooks.fence import Fences
-from autoscirub.client_hooks.shell import Shell
-from autoscirub.client_hooks.shell_expand import Surroundings
-from autoscirub.client_hooks.shell_words import parse
-from autoscirub.workflow import freeze
+from autoscirub.client_hooks.shell.commands import Shell
+from autoscirub.client_hooks.shell.expand import Surroundings
+from autoscirub.client_hooks.shell.words import parse
+from autoscirub.workflow.locks import freeze
 
 
 @pytest.fixture(scope="module")

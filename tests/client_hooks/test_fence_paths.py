@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.client_hooks.conftest import lay_down
 
-from autoscirub.workflow import freeze
+from autoscirub.workflow.locks import freeze
 
 GUARDED = [
     # the path from the project, a word of the refusal

@@ -11,8 +11,9 @@ from hypothesis import given as drawn
 from hypothesis import strategies as st
 from tests.client_hooks.asking import ending, later, noted, reason
 
-from autoscirub.client_hooks.stop import RULES, Situation, why_back
-from autoscirub.workflow import check, plan_round
+from autoscirub.client_hooks.stop import RULES, StopContext, why_back
+from autoscirub.workflow import check
+from autoscirub.workflow.rounds import plan_round
 
 # Sent back
 
@@ -154,8 +155,8 @@ def test_where_the_note_cannot_be_kept_nobody_is_sent_back(checked, hook) -> Non
 # The rules
 
 
-@drawn(st.builds(Situation))
-def test_the_first_rule_that_applies_decides(situation: Situation) -> None:
+@drawn(st.builds(StopContext))
+def test_the_first_rule_that_applies_decides(situation: StopContext) -> None:
     why = why_back(situation)
     if situation.told_before:
         assert why is None
@@ -172,4 +173,4 @@ def test_the_first_rule_that_applies_decides(situation: Situation) -> None:
 
 def test_the_rules_name_what_a_situation_has() -> None:
     names = {name for name, _ in RULES} - {"ended in error"}
-    assert names == set(Situation.__dataclass_fields__)
+    assert names == set(StopContext.__dataclass_fields__)

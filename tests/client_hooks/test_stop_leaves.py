@@ -14,7 +14,8 @@ from tests.client_hooks.asking import ending, later, noted, reason
 from tests.client_hooks.conftest import lay_down
 
 from autoscirub.store.jobs import new_job
-from autoscirub.workflow import check, run_rounds
+from autoscirub.workflow import check
+from autoscirub.workflow.rounds import run_rounds
 
 # Left alone
 
@@ -96,7 +97,7 @@ def test_a_round_that_was_verified_before_is_not_this_conversation_s(checked, ho
 
 
 def test_without_a_frozen_rubric_nobody_is_sent_back(tmp_path, hook) -> None:
-    from autoscirub.workflow import freeze
+    from autoscirub.workflow.locks import freeze
 
     project = lay_down(tmp_path / "project")
     assert hook("stop", ending(project)) is None  # no state directory

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from autoscirub.client_hooks import EVENTS
-from autoscirub.client_hooks.place import find_place
+from autoscirub.client_hooks.location import find_place
 from autoscirub.data import data_dir
 from autoscirub.errors import AutoscirubError
 from autoscirub.store import resolve

@@ -8,10 +8,9 @@ import re
 import pytest
 from tests.docs.pages import code, table
 
-from autoscirub.checks import check_expr, compile_expr
 from autoscirub.checks.artifacts import finding, images, paths
 from autoscirub.checks.artifacts.formats import FORMATS
-from autoscirub.checks.expressions import limits, tree
+from autoscirub.checks.expressions import check_expr, compile_expr, limits, tree
 from autoscirub.checks.expressions.grammar import HELPER_ARGUMENTS
 from autoscirub.errors import ExpressionRefused
 from autoscirub.models import ProjectConfig

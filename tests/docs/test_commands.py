@@ -10,7 +10,7 @@ import pytest
 import typer.main
 from tests.docs.pages import FENCE, PAGES, ROOT, code, name_of, table, text_of
 
-from autoscirub.checks.outcome import OUTCOME_ANSWERS
+from autoscirub.checks.predictions.outcome import OUTCOME_ANSWERS
 from autoscirub.cli.app import app
 
 PROSE = [page for page in PAGES if page.name != "cli.md"]  # cli.md is made from the commands themselves

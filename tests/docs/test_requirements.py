@@ -6,8 +6,10 @@ from typing import get_args
 
 from tests.docs.pages import DOCS, blocks, code, table, text_of
 
-from autoscirub.checks import lint_rubric, read_rubric, read_short, rubric, rubric_lint
-from autoscirub.checks.criteria import CRITERION_WORDS
+from autoscirub.checks.criteria.decide import CRITERION_WORDS
+from autoscirub.checks.rubric import lint as rubric_lint
+from autoscirub.checks.rubric import lint_rubric, read_rubric, read_short
+from autoscirub.checks.rubric import read as rubric
 from autoscirub.models import SIGNS, Criterion, CriterionStatus, Priority, RubricCheck
 
 SHORT = read_short(blocks("requirements.md", "toml")[0].encode(), "rubric.toml")

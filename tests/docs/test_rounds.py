@@ -9,7 +9,7 @@ from typing import get_args
 from tests.docs.pages import blocks, code, table
 
 from autoscirub.models import LoopEnding
-from autoscirub.workflow.auditing_findings import GROUPS
+from autoscirub.workflow.audit.findings import GROUPS
 
 
 def test_the_endings_are_the_code_s() -> None:
@@ -17,7 +17,8 @@ def test_the_endings_are_the_code_s() -> None:
 
 
 def test_the_reviser_of_the_page_makes_the_figure_and_says_what_it_cannot_do(tmp_path) -> None:
-    from autoscirub.workflow import freeze, run_rounds
+    from autoscirub.workflow.locks import freeze
+    from autoscirub.workflow.rounds import run_rounds
 
     project, results = (
         tmp_path / "project",

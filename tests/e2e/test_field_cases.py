@@ -11,7 +11,7 @@ def without_faults(project) -> None:
     """Rewrite a predictions file so that only checks that a freeze accepts are left."""
     import tomllib
 
-    from autoscirub.checks import lint_predictions
+    from autoscirub.checks.predictions import lint_predictions
 
     data = (project / "prereg.toml").read_bytes()
     table = tomllib.loads(data.decode())

@@ -159,7 +159,7 @@ def test_eight_processes_taking_rounds_at_once_leave_a_whole_record(start, tmp_p
         json.loads(out)
     names = sorted(path.name for path in (copy / ".autoscirub" / "revisions").iterdir() if path.is_dir())
     assert names == [f"round-{number:03}" for number in range(1, len(names) + 1)]
-    from autoscirub.store import History
+    from autoscirub.store.history import History
 
     with History.open_for_reading(copy / ".autoscirub") as history:
         commits = history.commits()

@@ -20,7 +20,7 @@ from mcp import Client, MCPError, StdioServerParameters
 import autoscirub
 from autoscirub.store import StateStore
 from autoscirub.store.jobs import Job, jobs
-from autoscirub.workflow import freeze
+from autoscirub.workflow.locks import freeze
 
 SERVER = Path(autoscirub.__file__).resolve().parents[1]
 
@@ -127,7 +127,7 @@ def evaluate(*arguments):
     subprocess.run(["echo", "a child's words"])
     return real(*arguments)
 
-from autoscirub.mcp_server import work
+from autoscirub.mcp_server import handlers as work
 real, work.evaluate = work.evaluate, evaluate
 """
 
@@ -138,9 +138,9 @@ def test_nothing_but_the_protocol_is_on_stdout_whatever_a_check_a_library_or_a_c
     (elsewhere / "noisy.py").write_text(PRINTING, encoding="utf-8")
     start = (
         "import sys; from autoscirub.wire import take_wire, serve_wire; wire = take_wire(); import noisy, anyio; "
-        "from pathlib import Path; from autoscirub.mcp_server.places import Places; "
+        "from pathlib import Path; from autoscirub.mcp_server.projects import ServedProjects; "
         "from autoscirub.mcp_server.server import make_server; "
-        "anyio.run(serve_wire, make_server(Places(project=Path(sys.argv[1]))), *wire)"
+        "anyio.run(serve_wire, make_server(ServedProjects(project=Path(sys.argv[1]))), *wire)"
     )
     environment = ["env", "-i", f"PYTHONPATH={SERVER}{os.pathsep}{elsewhere}"]
     with wire(*environment, sys.executable, "-c", start, str(project), cwd=elsewhere) as server:

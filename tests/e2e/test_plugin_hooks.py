@@ -20,7 +20,8 @@ from tests.e2e.test_mcp import begun
 from autoscirub.client_hooks.sessions import opened_sessions
 from autoscirub.store import StateStore
 from autoscirub.store.jobs import jobs, running
-from autoscirub.workflow import check, freeze
+from autoscirub.workflow import check
+from autoscirub.workflow.locks import freeze
 
 pytestmark = pytest.mark.slow
 

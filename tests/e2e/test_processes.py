@@ -41,7 +41,7 @@ def test_eight_processes_verifying_at_once_all_finish_and_the_record_holds_each(
         out, err = process.communicate(timeout=60)
         assert process.returncode == 0, err
         assert json.loads(out)["outcome"] == "verified"
-    from autoscirub.store import History
+    from autoscirub.store.history import History
 
     with History.open_for_reading(state) as history:
         events = [commit.event for commit in history.commits()]

@@ -17,7 +17,7 @@ from mcp import Client, StdioServerParameters
 from PIL import Image
 
 import autoscirub
-from autoscirub.judging import WorkspaceTools
+from autoscirub.judging.tools import WorkspaceTools
 
 SERVER = Path(autoscirub.__file__).resolve().parents[1]
 BARE = {"PYTHONPATH": str(SERVER)}
@@ -45,7 +45,7 @@ def elsewhere(tmp_path: Path) -> Path:
 
 def server_of(root: Path) -> list[str]:
     """What the page on judges says to start."""
-    return [sys.executable, "-P", "-m", "autoscirub.judging.tool_server", str(root)]
+    return [sys.executable, "-P", "-m", "autoscirub.judging.tools.server", str(root)]
 
 
 def parameters(root: Path, cwd: Path) -> StdioServerParameters:

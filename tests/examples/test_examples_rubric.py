@@ -10,16 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from autoscirub.checks import (
-    check_artifact,
-    check_expr,
-    check_numbers,
-    compile_expr,
-    lint_predictions,
-    rerun,
-)
-from autoscirub.checks.rubric import Rubric, read_short
-from autoscirub.checks.rubric_lint import lint_rubric
+from autoscirub.checks.artifacts import check_artifact
+from autoscirub.checks.expressions import check_expr, compile_expr
+from autoscirub.checks.numbers import check_numbers
+from autoscirub.checks.predictions import lint_predictions
+from autoscirub.checks.rerun import rerun
+from autoscirub.checks.rubric.lint import lint_rubric
+from autoscirub.checks.rubric.read import Rubric, read_short
 from autoscirub.models import Answer, Criterion
 from autoscirub.store import open_project
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from autoscirub.checks import check_artifact
+from autoscirub.checks.artifacts import check_artifact
 from autoscirub.models import Answer, ChangeSummary
 
 SVG = "results/change_point.svg"

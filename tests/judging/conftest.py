@@ -10,7 +10,7 @@ import pytest
 from tests.judging.judges import question as question_of
 from tests.judging.ordinary import lay_down
 
-from autoscirub.judging import WorkspaceTools
+from autoscirub.judging.tools import WorkspaceTools
 from autoscirub.models import JudgeRequest
 
 REPORT = "# Report\n\nAUTHOR-CLAIM: the slope is one half, and that is what we expected.\n" * 2
@@ -51,7 +51,7 @@ def write(path: Path, text: str | bytes) -> Path:
 @pytest.fixture
 def shown() -> Callable[..., dict[str, bytes]]:
     """What a workspace holds, file by file; the look afterwards is taken too."""
-    from autoscirub.judging import build_workspace
+    from autoscirub.judging.workspace import build_workspace
     from autoscirub.store import open_project
 
     def look(root: Path, profile: Any = "hypothesis", **more: Any) -> dict[str, bytes]:

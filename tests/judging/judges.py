@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from autoscirub.judging import Backend, open_backend, with_faults
+from autoscirub.judging.backends import Backend, open_backend, with_faults
 from autoscirub.models import JudgeConfig, JudgeReply, JudgeRequest, Usage
 
 

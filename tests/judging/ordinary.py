@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow
 import pyarrow.parquet
 
-from autoscirub.judging import ToolAnswer
+from autoscirub.judging.tools import ToolReply
 
 BLOB = bytes(range(256)) * 40
 NOTEBOOK = {
@@ -52,9 +52,9 @@ def lay_down(tmp_path: Path) -> Path:
     return root
 
 
-def lines(answer: ToolAnswer) -> list[str]:
+def lines(answer: ToolReply) -> list[str]:
     return answer.text.split("\n")
 
 
-def content(answer: ToolAnswer) -> list[str]:
+def content(answer: ToolReply) -> list[str]:
     return [line.partition("│")[2] for line in lines(answer) if not line.startswith("# ")]

@@ -20,12 +20,7 @@ import pytest
 from tests.judging.judges import command
 
 from autoscirub.errors import AutoscirubError, ConfigError, JudgeError, TrustError
-from autoscirub.judging import (
-    Purse,
-    ask_within,
-    open_backend,
-    repair_within,
-)
+from autoscirub.judging.backends import SpendLimit, ask_within, open_backend, repair_within
 from autoscirub.judging.backends.limits import GRACE_SECONDS
 from autoscirub.models import JudgeConfig, JudgeReply, JudgeRequest, ProjectConfig
 from autoscirub.store import trust_view
@@ -178,7 +173,7 @@ def test_a_workspace_that_is_gone_is_said(tmp_path: Path, question: Callable[...
 def test_a_command_may_say_what_it_used(tmp_path: Path, question: Callable[..., JudgeRequest]) -> None:
     told = {"structured": {"satisfied": True}, "model_served": "m", "usage": {"cost_usd": 0.25, "turns": 2}}
     backend = command(tmp_path, sys.executable, "-c", f"print({json.dumps(told)!r})")
-    purse = Purse()
+    purse = SpendLimit()
 
     async def asked() -> JudgeReply:
         return await ask_within(backend, question(), purse=purse)

@@ -13,11 +13,7 @@ import pytest
 from tests.judging.judges import Saying, cost, failing
 
 from autoscirub.errors import JudgeError
-from autoscirub.judging import (
-    ask_within,
-    keep_so_far,
-    repair_within,
-)
+from autoscirub.judging.backends import ask_within, keep_so_far, repair_within
 from autoscirub.models import JudgeReply, JudgeRequest, Usage
 
 

@@ -13,9 +13,9 @@ import pytest
 from tests.judging.judges import cost
 
 from autoscirub.errors import ConfigError, JudgeError
-from autoscirub.judging import (
+from autoscirub.judging.backends import (
     Backend,
-    Purse,
+    SpendLimit,
     ask_within,
     open_backend,
     record_name,
@@ -38,7 +38,7 @@ def test_a_recorded_reply_is_given_again_for_nothing(
     usage = Usage(input_tokens=10, turns=3, cost_usd=0.5, seconds=7.0)
     said = JudgeReply(text="words", structured={"satisfied": True}, model_served="m-1", usage=usage)
     record_reply(tmp_path / "records", question(), said)
-    purse = Purse(limit_round=0.1)
+    purse = SpendLimit(limit_round=0.1)
 
     async def asked() -> JudgeReply:
         return await ask_within(replay(tmp_path), question(), purse=purse)

@@ -8,7 +8,7 @@ import pytest
 from tests.judging.judges import command
 
 from autoscirub.errors import ConfigError
-from autoscirub.judging import JudgeProgram
+from autoscirub.judging.backends import JudgeProgram
 
 STARTS_WHAT_IS_JUDGED = [
     ["python3", "judge.py"],

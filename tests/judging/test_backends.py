@@ -12,12 +12,7 @@ import anyio.to_thread
 import pytest
 
 from autoscirub.errors import ConfigError
-from autoscirub.judging import (
-    Backend,
-    ask_within,
-    open_backend,
-)
-from autoscirub.judging.backends import BUILT_IN
+from autoscirub.judging.backends import BUILT_IN, Backend, ask_within, open_backend
 from autoscirub.models import JudgeConfig, JudgeRequest
 
 # Opening

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from autoscirub.errors import JudgeError
-from autoscirub.judging.addressing import search_addressing
-from autoscirub.judging.looking import problems_of
-from autoscirub.judging.prompting import criterion_prompt
-from autoscirub.judging.replies import Reading, read_reply
+from autoscirub.judging.injection.search import search_addressing
+from autoscirub.judging.prompts.questions import criterion_prompt
+from autoscirub.judging.verdicts.evidence_checks import problems_of
+from autoscirub.judging.verdicts.replies import ParsedReply, read_reply
 from autoscirub.models.judging import CriterionVerdict, WorkspaceFile, WorkspaceManifest
 from autoscirub.models.rubric import ExecutableRubric
 
@@ -22,12 +22,12 @@ def rubric(case: Path) -> ExecutableRubric:
     return ExecutableRubric.model_validate_json((case / "rubric.json").read_text("utf-8"))
 
 
-def reading(case: Path, name: str) -> Reading:
+def reading(case: Path, name: str) -> ParsedReply:
     asked = [criterion.criterion_id for criterion in rubric(case).criteria]
     return read_reply((case / name).read_text("utf-8"), asked, "criterion")
 
 
-def flags(found: Reading) -> dict[str, Any]:
+def flags(found: ParsedReply) -> dict[str, Any]:
     return {
         subject: verdict.satisfied
         for subject, verdict in found.verdicts.items()

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autoscirub.judging.citations import citations
-from autoscirub.judging.contradictions import is_none
-from autoscirub.judging.looking import problems_of
+from autoscirub.judging.verdicts.citations import citations
+from autoscirub.judging.verdicts.contradictions import is_none
+from autoscirub.judging.verdicts.evidence_checks import problems_of
 from autoscirub.models.judging import CriterionVerdict, HypothesisVerdict, WorkspaceFile, WorkspaceManifest
 from autoscirub.models.rubric import Criterion, ExpectedArtifact
 
@@ -399,7 +399,7 @@ def test_a_copied_pass_is_found_in_a_file_of_two_bytes_a_character(tmp_path, enc
     manifest = manifest.model_copy(update={"files": files})
     [problem] = problems_of(CriterionVerdict(**READY), tmp_path, manifest, CRITERION)
     assert "stands word for word in b.txt" in problem
-    monkeypatch.setattr("autoscirub.judging.shown_files.MAX_FILE", 50)
+    monkeypatch.setattr("autoscirub.judging.verdicts.visible_files.MAX_FILE", 50)
     [problem] = problems_of(CriterionVerdict(**READY), tmp_path, manifest, CRITERION)
     assert "could stand in b.txt" in problem
 
@@ -414,9 +414,9 @@ def test_a_pass_that_could_stand_in_what_is_not_read_does_not_count(tmp_path, mo
         manifest = build(tmp_path, {"report.md": "All.\n", "b.txt": text})
         assert problems_of(CriterionVerdict(**READY), tmp_path, manifest, CRITERION) == [could]
     manifest = build(tmp_path, {"report.md": "All.\n", "b.txt": f"{HELD}{'x' * 100}"})
-    monkeypatch.setattr("autoscirub.judging.shown_files.MAX_READ", 50)
+    monkeypatch.setattr("autoscirub.judging.verdicts.visible_files.MAX_READ", 50)
     assert problems_of(CriterionVerdict(**READY), tmp_path, manifest, CRITERION) == [could]
-    monkeypatch.setattr("autoscirub.judging.shown_files.MAX_SEARCHED", 50)
+    monkeypatch.setattr("autoscirub.judging.verdicts.visible_files.MAX_SEARCHED", 50)
     manifest = build(tmp_path, {"report.md": "All.\n", "b.txt": "x" * 100})
     assert problems_of(CriterionVerdict(**READY), tmp_path, manifest, CRITERION) == [could]
 
@@ -430,8 +430,8 @@ def test_a_large_file_without_the_words_of_a_verdict_stands_in_the_way_of_none(t
 
 
 def test_a_word_on_the_border_of_two_parts_of_a_large_file_is_found(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("autoscirub.judging.shown_files._CHUNK", 7)
-    monkeypatch.setattr("autoscirub.judging.shown_files.MAX_FILE", 50)
+    monkeypatch.setattr("autoscirub.judging.verdicts.visible_files._CHUNK", 7)
+    monkeypatch.setattr("autoscirub.judging.verdicts.visible_files.MAX_FILE", 50)
     manifest = build(tmp_path, {"report.md": "All.\n", "b.txt": HELD.replace("satisfied", "s\\u0061tisfied")})
     [problem] = problems_of(CriterionVerdict(**READY), tmp_path, manifest, CRITERION)
     assert "could stand in b.txt" in problem

@@ -17,14 +17,8 @@ from hypothesis import strategies as st
 from tests.judging.judges import Saying, question
 
 from autoscirub.errors import ConfigError, JudgeError
-from autoscirub.judging import (
-    Purse,
-    ReadReply,
-    ask_panel,
-    open_backend,
-    panel_answer,
-    panel_error,
-)
+from autoscirub.judging import ReadReply, ask_panel, panel_answer, panel_error
+from autoscirub.judging.backends import SpendLimit, open_backend
 from autoscirub.models import (
     CriterionVerdict,
     HypothesisVerdict,
@@ -268,7 +262,7 @@ def test_an_answer_over_its_limit_is_an_error_and_what_it_cost_is_kept() -> None
 
 
 def test_a_purse_that_runs_out_stops_the_members_that_come_after() -> None:
-    purse = Purse(limit_round=0.5)
+    purse = SpendLimit(limit_round=0.5)
     members = panel(Saying(lambda _: says(True, cost_usd=0.2), 0.2), at_once=1, purse=purse)
     assert [member.answer for member in members] == [True, True, None, None, None]
     assert all("judge.money_round" in str(member.error) for member in members[2:])

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from autoscirub.errors import BlindingError, ConfigError
-from autoscirub.judging import load_profile, profile_names
-from autoscirub.judging.profiles import HYPOTHESIS_FILES
-from autoscirub.judging.profiles_patterns import Patterns
-from autoscirub.judging.profiles_rules import WITHHELD, folded, rule_for
+from autoscirub.judging.profiles import load_profile, profile_names
+from autoscirub.judging.profiles.load import HYPOTHESIS_FILES
+from autoscirub.judging.profiles.patterns import Patterns
+from autoscirub.judging.profiles.rules import WITHHELD, folded, rule_for
 from autoscirub.models import Criterion
 from autoscirub.store import open_project
 

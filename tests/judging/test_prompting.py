@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from autoscirub.judging.framing import frame, shown_path
-from autoscirub.judging.prompting import (
+from autoscirub.judging.prompts.framing import frame, shown_path
+from autoscirub.judging.prompts.questions import (
     FILES_LISTED,
     PROMPT_VERSION,
     REPORT_SHOWN,

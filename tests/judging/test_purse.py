@@ -12,15 +12,11 @@ import pytest
 from tests.judging.judges import Saying, command, cost, failing
 
 from autoscirub.errors import AutoscirubError, JudgeError, TrustError
-from autoscirub.judging import (
-    Backend,
-    Purse,
-    ask_within,
-)
+from autoscirub.judging.backends import Backend, SpendLimit, ask_within
 from autoscirub.models import JudgeReply, JudgeRequest, Usage
 
 
-def spend(purse: Purse, request: JudgeRequest, told: float | None, price: float | None) -> None:
+def spend(purse: SpendLimit, request: JudgeRequest, told: float | None, price: float | None) -> None:
     async def asked() -> None:
         await ask_within(Saying(lambda _: cost(told), price), request, purse=purse)
 
@@ -28,7 +24,7 @@ def spend(purse: Purse, request: JudgeRequest, told: float | None, price: float 
 
 
 def test_a_price_that_does_not_fit_is_not_asked(question: Callable[..., JudgeRequest]) -> None:
-    purse = Purse(limit_round=1.0)
+    purse = SpendLimit(limit_round=1.0)
     spend(purse, question(), 0.6, 0.5)
     with pytest.raises(
         JudgeError, match=r"not asked: money limit reached: \$0.6 of \$1 \(judge.money_round\)"
@@ -41,12 +37,12 @@ def test_a_price_that_does_not_fit_is_not_asked(question: Callable[..., JudgeReq
 
 def test_the_day_counts_what_was_paid_before(question: Callable[..., JudgeRequest]) -> None:
     with pytest.raises(JudgeError, match=r"\$9.8 of \$10 \(judge.money_day\)"):
-        spend(Purse(limit_day=10.0, spent_day=9.8), question(), 0.5, 0.5)
-    spend(Purse(limit_day=10.0, spent_day=9.8), question(), 0.1, 0.1)
+        spend(SpendLimit(limit_day=10.0, spent_day=9.8), question(), 0.5, 0.5)
+    spend(SpendLimit(limit_day=10.0, spent_day=9.8), question(), 0.1, 0.1)
 
 
 def test_an_unknown_price_is_asked_until_the_limit_is_reached(question: Callable[..., JudgeRequest]) -> None:
-    purse = Purse(limit_round=1.0)
+    purse = SpendLimit(limit_round=1.0)
     spend(purse, question(), 0.9, None)
     spend(purse, question(), 0.9, None)
     with pytest.raises(JudgeError, match="at a price that is unknown"):
@@ -55,7 +51,7 @@ def test_an_unknown_price_is_asked_until_the_limit_is_reached(question: Callable
 
 
 def test_a_cost_that_nobody_tells_is_unknown_and_never_nothing(question: Callable[..., JudgeRequest]) -> None:
-    purse = Purse(limit_round=10.0)
+    purse = SpendLimit(limit_round=10.0)
     spend(purse, question(), None, None)
     spend(purse, question(), None, 0.25)
     spend(purse, question(), 0.5, None)
@@ -66,7 +62,7 @@ def test_a_cost_that_nobody_tells_is_unknown_and_never_nothing(question: Callabl
 def test_a_failure_may_have_cost_something_and_a_refusal_to_start_did_not(
     question: Callable[..., JudgeRequest], tmp_path: Path
 ) -> None:
-    purse = Purse(limit_round=1.0)
+    purse = SpendLimit(limit_round=1.0)
 
     async def asked(backend: Backend) -> None:
         with pytest.raises(AutoscirubError):
@@ -83,7 +79,7 @@ def test_a_failure_may_have_cost_something_and_a_refusal_to_start_did_not(
 
 
 def test_what_is_promised_to_asks_under_way_counts(question: Callable[..., JudgeRequest]) -> None:
-    purse = Purse(limit_round=1.0)
+    purse = SpendLimit(limit_round=1.0)
 
     async def asked() -> None:
         release, running = anyio.Event(), anyio.Event()
@@ -111,6 +107,6 @@ def test_what_is_promised_to_asks_under_way_counts(question: Callable[..., Judge
 
 @pytest.mark.parametrize("price", [float("nan"), float("inf"), -1.0, "much", True])
 def test_an_estimate_that_is_no_amount_is_unknown(question: Callable[..., JudgeRequest], price: Any) -> None:
-    purse = Purse(limit_round=1.0)
+    purse = SpendLimit(limit_round=1.0)
     spend(purse, question(), None, price)
     assert (purse.spent, purse.unknown) == (0.0, 1)

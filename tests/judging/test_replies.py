@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autoscirub.errors import JudgeError
-from autoscirub.judging.replies import HYPOTHESIS_SUBJECT, MAX_REPLY, read_reply, repair_request
+from autoscirub.judging.verdicts.replies import HYPOTHESIS_SUBJECT, MAX_REPLY, read_reply, repair_request
 from autoscirub.models.judging import JudgeReply
 
 TRUE = {

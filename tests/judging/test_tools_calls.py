@@ -10,7 +10,7 @@ import pytest
 from tests.judging.ordinary import content
 
 from autoscirub.errors import BlindingError, ToolRefused
-from autoscirub.judging import ToolBounds, ToolCall, WorkspaceTools
+from autoscirub.judging.tools import ToolBounds, ToolCall, WorkspaceTools
 
 # Every answer
 

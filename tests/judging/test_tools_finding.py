@@ -7,7 +7,7 @@ import re
 import pytest
 from tests.judging.ordinary import lines
 
-from autoscirub.judging import WorkspaceTools
+from autoscirub.judging.tools import WorkspaceTools
 
 
 def test_list_shows_names_kinds_and_sizes_in_order(tools) -> None:

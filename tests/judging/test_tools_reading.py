@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 from tests.judging.ordinary import BLOB, content, lines
 
-from autoscirub.judging import ToolBounds, WorkspaceTools
+from autoscirub.judging.tools import ToolBounds, WorkspaceTools
 
 READ = [
     # file, what the first line says of it, lines shown

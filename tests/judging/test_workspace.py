@@ -15,9 +15,9 @@ import pytest
 
 import autoscirub
 from autoscirub.errors import BlindingError, CheckError
-from autoscirub.judging import WorkspaceLimits, build_workspace, workspace_digest
-from autoscirub.judging.workspace_compared import SMALLEST
-from autoscirub.judging.workspace_names import shown_name
+from autoscirub.judging.workspace import WorkspaceLimits, build_workspace, workspace_digest
+from autoscirub.judging.workspace.names import shown_name
+from autoscirub.judging.workspace.withheld_copies import SMALLEST
 from autoscirub.models import WorkspaceFile
 from autoscirub.store import open_project
 
@@ -206,7 +206,7 @@ def test_it_is_gone_whatever_was_done_in_it(study) -> None:
 
 _UNPRIVILEGED = """
 import os, sys
-from autoscirub.judging import build_workspace
+from autoscirub.judging.workspace import build_workspace
 from autoscirub.store import open_project
 project = open_project(sys.argv[1])
 build_workspace(project).close()  # what loads late is loaded now

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import anyio.from_thread
 from mcp import Client, MCPError
 
-from autoscirub.mcp_server.places import Places
+from autoscirub.mcp_server.projects import ServedProjects
 from autoscirub.mcp_server.server import make_server
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def agent(
     project: Path | None = None, *, here: Path | None = None, toolsets: Sequence[str] = (), **more: Any
 ) -> Iterator[Agent]:
     """An agent whose server was started for `project`, or in the folder `here`."""
-    server = make_server(Places(project=project, here=here, **more), toolsets)
+    server = make_server(ServedProjects(project=project, here=here, **more), toolsets)
     with (
         anyio.from_thread.start_blocking_portal() as portal,
         portal.wrap_async_context_manager(Client(server)) as client,

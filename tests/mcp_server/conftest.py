@@ -48,8 +48,8 @@ def bare(tmp_path: Path) -> Path:
 @pytest.fixture
 def frozen(bare: Path, rubric: dict[str, Any], write_results: Callable[..., Path]) -> Path:
     """That project with the rubric frozen, and results that meet the first criterion."""
-    from autoscirub.workflow import freeze
     from autoscirub.workflow.drafting import write_state
+    from autoscirub.workflow.locks import freeze
 
     write_state("executable_rubric.json", rubric, project=bare)
     freeze(bare)

@@ -13,7 +13,8 @@ import filelock
 import pytest
 from tests.mcp_server.agents import RefusedError, agent
 
-from autoscirub.mcp_server import server, worker
+from autoscirub.mcp_server import job_process as worker
+from autoscirub.mcp_server import server
 from autoscirub.models import now
 from autoscirub.models.jobs import JobAnswer
 from autoscirub.store import StateStore

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from autoscirub.models import Answer, Decision, Point
+from autoscirub.models import Annotation, Answer, Decision
 
 
 @pytest.fixture
-def point() -> Callable[..., Point]:
+def point() -> Callable[..., Annotation]:
     """One point."""
 
     def make(
@@ -23,10 +23,10 @@ def point() -> Callable[..., Point]:
         path: str | None = "prereg.toml",
         line: int | None = 4,
         accepted: bool = False,
-    ) -> Point:
+    ) -> Annotation:
         decision = Decision(
             subject=subject, question="Does it?", answer=answer, word=word, at="2026-01-31T09:00:00Z"
         )
-        return Point(decision, part, message, path, line, accepted)
+        return Annotation(decision, part, message, path, line, accepted)
 
     return make

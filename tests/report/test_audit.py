@@ -16,20 +16,21 @@ from autoscirub.models import Answer, Decision, Ended, ScopeChange, Unfreeze, st
 from autoscirub.models.audit import (
     Anchored,
     Audit,
+    AuditFinding,
     Basis,
     Between,
     Cell,
     Claim,
     CriterionRow,
-    Finding,
     Flip,
     RecordVerified,
     RoundColumn,
     Unread,
 )
-from autoscirub.report.audit import render_audit
-from autoscirub.report.audit_record import render_anchor, render_record_verified
-from autoscirub.workflow import check, freeze
+from autoscirub.report.audit.overview import render_audit
+from autoscirub.report.audit.record import render_anchor, render_record_verified
+from autoscirub.workflow import check
+from autoscirub.workflow.locks import freeze
 
 AT = "2026-01-31T09:00:00Z"
 HEAD = "0918fcba592ea2526fcf526b2e6bc9dcd856dc40"
@@ -238,7 +239,7 @@ def test_texts_of_the_record_stay_on_one_line_and_send_nothing_to_the_terminal()
         flips=[Flip(hostile, 1, 2, NO, YES, [hostile], [hostile], [hostile])],
         between=[Between(1, 2, [hostile], [hostile], [hostile], [hostile], [hostile], [hostile])],
     )
-    finding = Finding("line", Answer.DOES_NOT_HOLD, hostile, hostile)
+    finding = AuditFinding("line", Answer.DOES_NOT_HOLD, hostile, hostile)
     decision = Decision(subject="line", question="?", answer=Answer.DOES_NOT_HOLD, word=hostile, at=AT)
     verified = RecordVerified(HEAD, 1, [finding], [decision], [])
     shown = (
@@ -270,8 +271,10 @@ def test_everything_is_in_the_json_that_the_text_leaves_out() -> None:
 
 
 def test_faults_are_all_shown_up_to_a_bound_and_what_cannot_be_shown_comes_last() -> None:
-    findings = [Finding("answers", Answer.DOES_NOT_HOLD, f"C{number}", "differs") for number in range(100)]
-    findings += [Finding("answers", Answer.COULD_NOT_BE_TOLD, "C9", "not kept")]
+    findings = [
+        AuditFinding("answers", Answer.DOES_NOT_HOLD, f"C{number}", "differs") for number in range(100)
+    ]
+    findings += [AuditFinding("answers", Answer.COULD_NOT_BE_TOLD, "C9", "not kept")]
     decision = Decision(
         subject="answers", question="?", answer=Answer.DOES_NOT_HOLD, word="100 faults", at=AT
     )

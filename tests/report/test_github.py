@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from autoscirub.models import Answer, Points
+from autoscirub.models import Annotations, Answer
 from autoscirub.report import github_error, inert, render_github
 from autoscirub.report.github import ANNOTATIONS
 
@@ -27,7 +27,7 @@ def test_what_does_not_hold_comes_before_what_could_not_be_told_and_what_holds_i
         point(NO, "d", line=None),
         point(NO, "e", path=None),
     ]
-    out = render_github(Points(NO, points, {"predictions": ["refuted: 1 of 4 held"]}), stream())
+    out = render_github(Annotations(NO, points, {"predictions": ["refuted: 1 of 4 held"]}), stream())
     assert out.splitlines() == [
         "::error file=prereg.toml,title=d%3A did not hold::0.9 < 0.6",
         "::error title=e%3A did not hold::0.9 < 0.6",
@@ -39,14 +39,14 @@ def test_what_does_not_hold_comes_before_what_could_not_be_told_and_what_holds_i
 
 
 def test_where_all_holds_there_is_the_last_line_alone(point) -> None:
-    assert render_github(Points(YES, [point(YES), point(YES)]), stream()) == "✓ holds: 2 hold"
+    assert render_github(Annotations(YES, [point(YES), point(YES)]), stream()) == "✓ holds: 2 hold"
 
 
 def test_no_more_than_github_shows_are_printed_and_how_many_more_is_said(point) -> None:
     many = [point(OPEN, f"o{n}") for n in range(ANNOTATIONS + 3)] + [
         point(NO, f"n{n}") for n in range(ANNOTATIONS + 2)
     ]
-    lines = render_github(Points(NO, many), stream()).splitlines()
+    lines = render_github(Annotations(NO, many), stream()).splitlines()
     assert [line.split(" ")[0] for line in lines[:-1]] == ["::error"] * ANNOTATIONS + [
         "::warning"
     ] * ANNOTATIONS
@@ -56,7 +56,7 @@ def test_no_more_than_github_shows_are_printed_and_how_many_more_is_said(point) 
 
 def test_marks_of_the_protocol_are_escaped_as_github_says_and_come_out_again(point, obeyed) -> None:
     given = "100% of a:b, c\nand %0A more"
-    out = render_github(Points(NO, [point(NO, given, given, path="a:b,c%.toml")]), stream())
+    out = render_github(Annotations(NO, [point(NO, given, given, path="a:b,c%.toml")]), stream())
     [command] = obeyed(out.splitlines()[0])
     assert command.data == given
     assert command.properties == {
@@ -68,7 +68,7 @@ def test_marks_of_the_protocol_are_escaped_as_github_says_and_come_out_again(poi
 
 
 def test_a_long_message_is_cut(point) -> None:
-    out = render_github(Points(NO, [point(NO, "s" * 5000, "m" * 5000)]), stream())
+    out = render_github(Annotations(NO, [point(NO, "s" * 5000, "m" * 5000)]), stream())
     assert len(out) < 3000
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoscirub.models import Answer, Points
+from autoscirub.models import Annotations, Answer
 from autoscirub.report import junit_error, render_junit
 
 YES, NO, OPEN = Answer.HOLDS, Answer.DOES_NOT_HOLD, Answer.COULD_NOT_BE_TOLD
@@ -24,7 +24,7 @@ def test_each_part_is_a_suite_and_each_point_a_case_at_its_place(point) -> None:
         point(NO, "b"),
         point(OPEN, "C1", part="requirements", path="rubric.toml", line=None),
     ]
-    root = read(render_junit(Points(NO, points, {"predictions": ["refuted: 1 of 2"]})))
+    root = read(render_junit(Annotations(NO, points, {"predictions": ["refuted: 1 of 2"]})))
     assert [suite.get("name") for suite in root] == ["autoscirub.predictions", "autoscirub.requirements"]
     cases = {case.get("name"): case for case in root.iter("testcase")}
     assert (cases["b"].get("file"), cases["b"].get("line")) == ("prereg.toml", "4")
@@ -37,15 +37,15 @@ def test_each_part_is_a_suite_and_each_point_a_case_at_its_place(point) -> None:
 
 @given(st.lists(st.tuples(st.sampled_from(list(Answer)), st.booleans()), max_size=12))
 def test_the_counts_are_those_of_the_answers_and_nothing_is_skipped(answers) -> None:
-    from autoscirub.models import Decision, Point
+    from autoscirub.models import Annotation, Decision
 
     points = []
     for number, (answer, accepted) in enumerate(answers):
         decision = Decision(
             subject=f"s{number}", question="?", answer=answer, word="w", at="2026-01-31T09:00:00Z"
         )
-        points.append(Point(decision, f"part{number % 2}", "m", accepted=accepted and answer is NO))
-    found = Points(YES, points)
+        points.append(Annotation(decision, f"part{number % 2}", "m", accepted=accepted and answer is NO))
+    found = Annotations(YES, points)
     root = read(render_junit(found))
     for element in [root, *root]:
         cases = list(element.iter("testcase"))
@@ -68,7 +68,7 @@ def test_any_text_comes_out_as_a_well_formed_document(text) -> None:
     "text", ["\x00", "\ufffe", "\ud800", "]]><evil/>", "</failure>", "&bomb;", "\x1b[31m"]
 )
 def test_what_xml_cannot_hold_is_replaced_and_what_is_markup_stays_text(text, point) -> None:
-    root = read(render_junit(Points(NO, [point(NO, f"s{text}", f"m{text}", path=f"p{text}")])))
+    root = read(render_junit(Annotations(NO, [point(NO, f"s{text}", f"m{text}", path=f"p{text}")])))
     [case] = root.iter("testcase")
     assert [child.tag for child in case] == ["failure"]
     assert (case.get("name") or "").startswith("s")
@@ -76,4 +76,4 @@ def test_what_xml_cannot_hold_is_replaced_and_what_is_markup_stays_text(text, po
 
 
 def test_the_document_is_the_same_in_every_encoding_of_stdout(point) -> None:
-    assert render_junit(Points(NO, [point(NO, "größe", "α ✗")])).isascii()
+    assert render_junit(Annotations(NO, [point(NO, "größe", "α ✗")])).isascii()

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from autoscirub.models import Answer
-from autoscirub.setup import look_around, plan_install
-from autoscirub.setup.doctor_clients import server_problem
+from autoscirub.setup.doctor import look_around
+from autoscirub.setup.doctor.clients import server_problem
+from autoscirub.setup.install import plan_install
 
 HOLDS, NOT, UNTOLD = Answer.HOLDS, Answer.DOES_NOT_HOLD, Answer.COULD_NOT_BE_TOLD
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autoscirub.setup import find_setup
+from autoscirub.setup.discover import find_setup
 
 NUMBERS = json.dumps({"slope": 0.51})
 WRITES = 'import json\nfrom pathlib import Path\nPath("{}").write_text(json.dumps({{"a": 1}}))\n'

@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from autoscirub.errors import ConfigError
-from autoscirub.models.found import Question
-from autoscirub.setup import Initialised, initialise
+from autoscirub.models import Initialised
+from autoscirub.models.discovery import SetupQuestion
+from autoscirub.setup import initialise
 from autoscirub.store import load_config
 
 NUMBERS = json.dumps({"slope": 0.51})
@@ -37,7 +38,7 @@ class Answers:
         self.asked: list[str] = []
         self.problems: list[str] = []
 
-    def __call__(self, question: Question, problem: str | None) -> str:
+    def __call__(self, question: SetupQuestion, problem: str | None) -> str:
         self.asked.append(question.subject)
         if problem:
             self.problems.append(problem)
@@ -144,7 +145,7 @@ def test_enter_chooses_none_of_two_that_are_equally_good(project) -> None:
 def test_nothing_is_written_before_the_last_answer(project, tree) -> None:
     before = tree(project)
 
-    def ask(question: Question, problem: str | None) -> str:
+    def ask(question: SetupQuestion, problem: str | None) -> str:
         assert tree(project) == before
         if question.subject == "run":
             raise ConfigError("broken off")

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from autoscirub.errors import ClientError, ConfigError
-from autoscirub.setup import plan_install, plan_uninstall
+from autoscirub.setup.install import plan_install, plan_uninstall
 
 BOTH = pytest.mark.parametrize("client", ["claude", "codex"])
 ID = "autoscirub@autoscirub"

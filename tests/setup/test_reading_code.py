@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autoscirub.setup.reading_code import read_code
+from autoscirub.setup.discover.code import read_code
 
 CASES = [
     # script, its text, what it names, what it writes

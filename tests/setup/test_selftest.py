@@ -16,8 +16,11 @@ import pytest
 
 from autoscirub.models import Answer, Decision, JudgeReply
 from autoscirub.sandbox import available
-from autoscirub.setup import run_selftest, selftest, selftest_ground, selftest_sandbox
-from autoscirub.setup.selftest_ground import Came, Check, processes_of
+from autoscirub.setup.selftest import run as selftest
+from autoscirub.setup.selftest import run_selftest
+from autoscirub.setup.selftest import sandbox as selftest_sandbox
+from autoscirub.setup.selftest import test_bed as selftest_ground
+from autoscirub.setup.selftest.test_bed import AttackResult, Check, processes_of
 
 PASS = '{"criterion_id": "c1", "reasoning": "because", "satisfied": true}'
 
@@ -110,10 +113,10 @@ def test_a_folder_that_stays_is_found(quick, tmp_path, monkeypatch) -> None:
 
 
 def test_one_that_breaks_could_not_be_told_and_the_others_are_made(quick) -> None:
-    def breaks(_: object) -> Came:
+    def breaks(_: object) -> AttackResult:
         raise ZeroDivisionError("of a test")
 
-    found = quick([Check("broken", "?", breaks), Check("sound", "?", lambda _: Came("nothing"))])
+    found = quick([Check("broken", "?", breaks), Check("sound", "?", lambda _: AttackResult("nothing"))])
     assert [part.answer for part in found.parts] == [Answer.COULD_NOT_BE_TOLD, Answer.HOLDS]
     assert found.parts[0].open == ["it broke off: ZeroDivisionError: of a test"]
     assert found.answer is Answer.COULD_NOT_BE_TOLD
@@ -124,12 +127,12 @@ def test_those_that_hang_do_not_hold_and_the_others_are_made(quick, monkeypatch)
     monkeypatch.setattr(selftest, "_END_SECONDS", 0.1)
     end = threading.Event()
 
-    def hangs(_: object) -> Came:
+    def hangs(_: object) -> AttackResult:
         end.wait(60)
-        return Came("at last")
+        return AttackResult("at last")
 
     hanging = [Check(f"hanging {number}", "?", hangs) for number in range(5)]
-    found = quick([*hanging, Check("sound", "?", lambda _: Came("nothing"))])
+    found = quick([*hanging, Check("sound", "?", lambda _: AttackResult("nothing"))])
     end.set()
     assert [part.answer for part in found.parts] == [Answer.DOES_NOT_HOLD] * 5 + [Answer.HOLDS]
     assert "did not end within" in notes(found.parts[0])
@@ -139,7 +142,7 @@ def test_those_that_hang_do_not_hold_and_the_others_are_made(quick, monkeypatch)
 
 
 def test_blinding_finds_a_profile_that_shows_what_is_withheld(monkeypatch) -> None:
-    from autoscirub.judging import profiles
+    from autoscirub.judging.profiles import load as profiles
 
     monkeypatch.setattr(profiles, "rule_for", lambda _: profiles.NO_RULE)
     found = group("blinding")
@@ -160,7 +163,7 @@ def test_blinding_finds_an_environment_that_keeps_what_is_ours(monkeypatch) -> N
 
 
 def test_blinding_finds_a_path_of_the_project_in_the_request(monkeypatch) -> None:
-    from autoscirub.setup import selftest_blinding
+    from autoscirub.setup.selftest import blinding as selftest_blinding
 
     plain = selftest_blinding.request_of
     monkeypatch.setattr(
@@ -173,7 +176,7 @@ def test_blinding_finds_a_path_of_the_project_in_the_request(monkeypatch) -> Non
 
 @pytest.mark.slow
 def test_tools_that_follow_links_are_found(monkeypatch) -> None:
-    from autoscirub.judging import tools_files
+    from autoscirub.judging.tools import files as tools_files
 
     def follow(path: Any, *given: Any, **more: Any) -> os.stat_result:
         return real(path, *given, **(more | {"follow_symlinks": True}))
@@ -187,7 +190,7 @@ def test_tools_that_follow_links_are_found(monkeypatch) -> None:
 
 @pytest.mark.slow
 def test_tools_that_take_any_path_are_found(monkeypatch) -> None:
-    from autoscirub.judging.tools_files import Folder
+    from autoscirub.judging.tools.files import Folder
 
     monkeypatch.setattr(Folder, "parts", lambda _, path: tuple(part for part in path.split("/") if part))
     assert "paths with .." in broken(group("tools"))
@@ -195,7 +198,7 @@ def test_tools_that_take_any_path_are_found(monkeypatch) -> None:
 
 @pytest.mark.slow
 def test_tools_that_read_a_file_with_a_second_name_are_found(monkeypatch) -> None:
-    from autoscirub.judging import tools_files
+    from autoscirub.judging.tools import files as tools_files
 
     kind = tools_files._kind
     monkeypatch.setattr(
@@ -205,7 +208,7 @@ def test_tools_that_read_a_file_with_a_second_name_are_found(monkeypatch) -> Non
 
 
 def test_a_reader_that_takes_any_true_is_found(monkeypatch) -> None:
-    from autoscirub.judging import verdicts
+    from autoscirub.judging.verdicts import entries as verdicts
 
     monkeypatch.setattr(verdicts, "flag_of", bool)
     found = group("replies")
@@ -214,14 +217,14 @@ def test_a_reader_that_takes_any_true_is_found(monkeypatch) -> None:
 
 
 def test_a_reader_that_takes_nothing_is_found(monkeypatch) -> None:
-    from autoscirub.judging import verdicts
+    from autoscirub.judging.verdicts import entries as verdicts
 
     monkeypatch.setattr(verdicts, "flag_of", lambda _: None)
     assert broken(group("replies")) == {"an honest pass"}
 
 
 def test_verdicts_that_nobody_looks_at_are_found(monkeypatch) -> None:
-    from autoscirub.setup import selftest_verdicts
+    from autoscirub.setup.selftest import verdicts as selftest_verdicts
 
     monkeypatch.setattr(selftest_verdicts, "problems_of", lambda *_: [])
     found = group("verdicts")
@@ -229,7 +232,7 @@ def test_verdicts_that_nobody_looks_at_are_found(monkeypatch) -> None:
 
 
 def test_verdicts_that_never_count_are_found(monkeypatch) -> None:
-    from autoscirub.setup import selftest_verdicts
+    from autoscirub.setup.selftest import verdicts as selftest_verdicts
 
     monkeypatch.setattr(selftest_verdicts, "problems_of", lambda *_: ["it is suspicious"])
     assert broken(group("verdicts")) == {"an honest verdict"}
@@ -250,7 +253,7 @@ def test_programs_that_are_believed_whatever_they_do_are_found(monkeypatch) -> N
 
 @pytest.mark.slow
 def test_a_process_that_a_program_left_is_found(monkeypatch) -> None:
-    from autoscirub.setup import selftest_programs
+    from autoscirub.setup.selftest import programs as selftest_programs
 
     if not Path("/proc/self/stat").is_file():
         pytest.skip("looks at processes in /proc")
@@ -260,7 +263,7 @@ def test_a_process_that_a_program_left_is_found(monkeypatch) -> None:
 
 @pytest.mark.slow
 def test_what_a_sandbox_leaves_running_is_not_told_where_processes_cannot_be_looked_at(monkeypatch) -> None:
-    from autoscirub.setup import selftest_sandbox
+    from autoscirub.setup.selftest import sandbox as selftest_sandbox
 
     monkeypatch.setattr(selftest_sandbox, "processes_of", lambda _: None)
     found = group("sandbox")
@@ -320,7 +323,7 @@ def test_a_command_that_does_not_start_inside_is_no_bound_that_held(monkeypatch)
 
 
 def test_a_forged_freeze_that_is_taken_is_found(monkeypatch) -> None:
-    from autoscirub.setup import selftest_state
+    from autoscirub.setup.selftest import state as selftest_state
 
     monkeypatch.setattr(selftest_state, "require_frozen", lambda *_: None)
     found = group("state")
@@ -329,7 +332,7 @@ def test_a_forged_freeze_that_is_taken_is_found(monkeypatch) -> None:
 
 
 def test_writes_that_are_not_atomic_and_a_lock_that_holds_nothing_are_found(monkeypatch) -> None:
-    from autoscirub.setup import selftest_state
+    from autoscirub.setup.selftest import state as selftest_state
 
     torn = selftest_state.REWRITES.replace(
         "write_atomic(Path(sys.argv[1]), bytes([letter]) * 200_000)",
@@ -344,7 +347,7 @@ def test_writes_that_are_not_atomic_and_a_lock_that_holds_nothing_are_found(monk
 
 
 def test_without_git_what_needs_it_could_not_be_told(monkeypatch) -> None:
-    from autoscirub.setup import selftest_state
+    from autoscirub.setup.selftest import state as selftest_state
 
     monkeypatch.setattr(selftest_state, "on_path", lambda _: None)
     found = group("state")
@@ -356,7 +359,7 @@ def test_it_needs_neither_the_tests_nor_pytest() -> None:
     import subprocess
 
     code = (
-        "import sys; sys.modules['pytest'] = None; from autoscirub.setup import run_selftest\n"
+        "import sys; sys.modules['pytest'] = None; from autoscirub.setup.selftest import run_selftest\n"
         "print(run_selftest(groups=['replies', 'blinding'])[0].answer.value)"
     )
     done = subprocess.run(

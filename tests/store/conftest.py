@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from autoscirub.store.history import History
+from autoscirub.store.history.steps import History
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from autoscirub.errors import HistoryError
-from autoscirub.store.history import History
-from autoscirub.store.history_repository import path_problem
+from autoscirub.store.history.repository import path_problem
+from autoscirub.store.history.steps import History
 
 Record = Callable[..., tuple[str, list[str]]]
 Events = Callable[[Path], list[str | None]]

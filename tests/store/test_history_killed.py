@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from autoscirub.store.history import History
+from autoscirub.store.history.steps import History
 
 Record = Callable[..., tuple[str, list[str]]]
 Events = Callable[[Path], list[str | None]]
@@ -22,12 +22,12 @@ PACKAGE = Path(__file__).resolve().parents[2] / "server"
 
 KILLED_AT = {
     # where the process is killed: (module, what is never reached), and whether the step counts afterwards
-    "after the objects, before the mark": ("autoscirub.store.history_memory.Memory.save", False),
-    "after the mark, before main moves": ("autoscirub.store.history_repository.Repository.update_refs", True),
-    "between commit and export": ("autoscirub.store.history_working.write_bundle", True),
+    "after the objects, before the mark": ("autoscirub.store.history.memory.Memory.save", False),
+    "after the mark, before main moves": ("autoscirub.store.history.repository.Repository.update_refs", True),
+    "between commit and export": ("autoscirub.store.history.working.write_bundle", True),
     "while the bundle waits to be renamed": ("pathlib.Path.replace", True),
     "after the bundle, before it is remembered": (
-        "autoscirub.store.history_working.WorkingHistory.remember",
+        "autoscirub.store.history.working.WorkingHistory.remember",
         True,
     ),
 }
@@ -36,7 +36,7 @@ CHILD = """
 import os, signal, sys
 from importlib import import_module
 from pathlib import Path
-from autoscirub.store.history import History
+from autoscirub.store.history.steps import History
 
 state, history_id, target = Path(sys.argv[1]), sys.argv[2] or None, sys.argv[3]
 

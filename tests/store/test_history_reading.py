@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from autoscirub.errors import HistoryError
-from autoscirub.store.history import History
-from autoscirub.store.history_objects import MOST_BYTES
+from autoscirub.store.history.objects import MOST_BYTES
+from autoscirub.store.history.steps import History
 
 Record = Callable[..., tuple[str, list[str]]]
 Events = Callable[[Path], list[str | None]]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from autoscirub.errors import HistoryError
-from autoscirub.store.history import History
+from autoscirub.store.history.steps import History
 
 Record = Callable[..., tuple[str, list[str]]]
 Events = Callable[[Path], list[str | None]]

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from autoscirub.errors import HistoryError
-from autoscirub.store.history import History
-from autoscirub.store.history_bundle import MAIN
-from autoscirub.store.history_repository import Repository
+from autoscirub.store.history.bundle import MAIN
+from autoscirub.store.history.repository import Repository
+from autoscirub.store.history.steps import History
 
 Record = Callable[..., tuple[str, list[str]]]
 Events = Callable[[Path], list[str | None]]
@@ -236,7 +236,7 @@ def test_a_disk_that_takes_no_more_is_not_taken_for_a_corrupt_bundle(
 import resource, sys
 from pathlib import Path
 from autoscirub.errors import HistoryError
-from autoscirub.store.history import History
+from autoscirub.store.history.steps import History
 state = Path(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 for open_it in (lambda: History.open_for_reading(state), lambda: History.open_for_writing(state, None, state.parent)):

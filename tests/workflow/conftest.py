@@ -37,7 +37,7 @@ print("revised", targets)
 @pytest.fixture
 def ruled(slope_project: Path, write_results: Callable[..., Path]) -> Path:
     """A project with predictions that hold and a rubric of three criteria, of which the work meets one. Frozen."""
-    from autoscirub.workflow import freeze
+    from autoscirub.workflow.locks import freeze
 
     (slope_project / "rubric.toml").write_text(RUBRIC, encoding="utf-8")
     freeze(slope_project)
@@ -88,7 +88,7 @@ def study(slope_project: Path, write_results: Callable[..., Path]) -> Callable[.
     def make(
         settings: str = "", *, rubric: str = judged.RUBRIC, width: float = 0.1, table: bool = True
     ) -> Path:
-        from autoscirub.workflow import freeze
+        from autoscirub.workflow.locks import freeze
 
         (slope_project / "prereg.toml").write_text(judged.PREREG.format(width=width))
         (slope_project / "rubric.toml").write_text(rubric)

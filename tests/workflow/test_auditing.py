@@ -12,11 +12,13 @@ import pytest
 
 from autoscirub.errors import CheckError, HistoryError, StateError
 from autoscirub.models import Answer, Infeasible
-from autoscirub.workflow import check, freeze, plan_round, run_rounds, scope, unfreeze, verify
-from autoscirub.workflow.auditing import audit
-from autoscirub.workflow.auditing_anchor import anchor
-from autoscirub.workflow.auditing_export import export_record
-from autoscirub.workflow.auditing_verify import verify_record
+from autoscirub.workflow import check, verify
+from autoscirub.workflow.audit.anchor_head import anchor
+from autoscirub.workflow.audit.export import export_record
+from autoscirub.workflow.audit.overview import audit
+from autoscirub.workflow.audit.verify import verify_record
+from autoscirub.workflow.locks import freeze, scope, unfreeze
+from autoscirub.workflow.rounds import plan_round, run_rounds
 
 COVERING = """
 [[criteria]]

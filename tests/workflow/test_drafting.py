@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-import autoscirub.workflow.freezing as freezing
+import autoscirub.workflow.locks.freezing as freezing
 from autoscirub.errors import AutoscirubError, CheckError, CorruptError, NewerVersionError, TamperedError
 from autoscirub.models import Answer
 from autoscirub.store import open_project, sha256_file
-from autoscirub.workflow import freeze, validate
-from autoscirub.workflow.auditing_verify import verify_record
+from autoscirub.workflow import validate
+from autoscirub.workflow.audit.verify import verify_record
 from autoscirub.workflow.drafting import DRAFTS, write_state
+from autoscirub.workflow.locks import freeze
 
 CONTENTS: dict[str, dict[str, Any]] = {
     "rubric_skeleton.json": {

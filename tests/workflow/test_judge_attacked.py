@@ -14,10 +14,13 @@ from tests.workflow.judged import PREREG, RUBRIC, ledger, statuses
 
 from autoscirub.errors import ConfigError, JudgeError, PredictionsError, TamperedError, TrustError
 from autoscirub.store import open_project
-from autoscirub.workflow import check, freeze, judge, plan_round, scope, verify
-from autoscirub.workflow.auditing import audit
-from autoscirub.workflow.auditing_verify import verify_record
-from autoscirub.workflow.locking import with_judge
+from autoscirub.workflow import check, verify
+from autoscirub.workflow.audit.overview import audit
+from autoscirub.workflow.audit.verify import verify_record
+from autoscirub.workflow.judges import judge
+from autoscirub.workflow.locks import freeze, scope
+from autoscirub.workflow.locks.locked import with_judge
+from autoscirub.workflow.rounds import plan_round
 
 
 def test_the_newest_verdict_counts_whoever_asked_for_it(study, oracle) -> None:
@@ -47,13 +50,13 @@ def test_what_changed_while_the_judge_read_was_judged_by_nobody(study, oracle, m
 
 def test_a_verdict_whose_members_say_otherwise_is_no_verdict(study, oracle) -> None:
     from autoscirub.judging import verdict_fault
-    from autoscirub.models import KeptVerdict
+    from autoscirub.models import CachedVerdict
 
     project = study()
     oracle.SAID["READ"] = False
     check(project)
     for path in (project / ".autoscirub" / "verdicts").iterdir():
-        kept = KeptVerdict.model_validate_json(path.read_text())
+        kept = CachedVerdict.model_validate_json(path.read_text())
         assert verdict_fault(kept.members, kept.agree, kept.answer) is None
         if kept.subject == "READ":
             lying = [kept.members[0].model_copy(update={"answer": True})]
@@ -88,7 +91,7 @@ KILLED = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
 import wired_oracle
-from autoscirub.workflow import judge
+from autoscirub.workflow.judges import judge
 
 async def killed(self, request):
     os._exit(9)
@@ -245,7 +248,7 @@ def test_an_answer_that_was_paid_for_is_in_the_ledger_also_where_the_files_chang
 
 def test_who_was_never_asked_is_not_counted(study, oracle, monkeypatch) -> None:
     from autoscirub.errors import BlindingError
-    from autoscirub.workflow import asking
+    from autoscirub.workflow.judges import ask as asking
 
     project = study("asks_per_round = 1\n")
 

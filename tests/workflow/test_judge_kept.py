@@ -13,9 +13,10 @@ from tests.workflow.judged import ledger, statuses
 from autoscirub.errors import TamperedError
 from autoscirub.models import DecidedBy
 from autoscirub.store import open_project
-from autoscirub.workflow import check, judge, verify, verify_criterion
-from autoscirub.workflow.auditing import audit
-from autoscirub.workflow.auditing_verify import verify_record
+from autoscirub.workflow import check, verify, verify_criterion
+from autoscirub.workflow.audit.overview import audit
+from autoscirub.workflow.audit.verify import verify_record
+from autoscirub.workflow.judges import judge
 
 
 def test_reading_alone_asks_nobody_and_says_so(study, oracle, tree) -> None:
@@ -150,7 +151,7 @@ def test_a_judge_that_cannot_be_reached_is_no_round_and_the_loop_goes_on_once_it
     study, oracle, tmp_path: Path
 ) -> None:
 
-    from autoscirub.workflow import run_rounds
+    from autoscirub.workflow.rounds import run_rounds
 
     project = study()
     script = tmp_path / "revise.py"
@@ -175,7 +176,7 @@ def test_a_judge_that_cannot_be_reached_is_no_round_and_the_loop_goes_on_once_it
 
 def test_what_could_not_be_judged_is_no_target_of_a_plan(study, oracle) -> None:
     from autoscirub.errors import CheckError
-    from autoscirub.workflow import plan_round
+    from autoscirub.workflow.rounds import plan_round
 
     project = study()
     oracle.SAID["READ"] = RuntimeError("the service is down")

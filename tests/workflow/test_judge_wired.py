@@ -11,9 +11,11 @@ from tests.workflow.judged import ledger, statuses
 
 from autoscirub.errors import ConfigError
 from autoscirub.models import Answer, DecidedBy
-from autoscirub.workflow import check, freeze, judge, verify
-from autoscirub.workflow.auditing import audit
-from autoscirub.workflow.auditing_verify import verify_record
+from autoscirub.workflow import check, verify
+from autoscirub.workflow.audit.overview import audit
+from autoscirub.workflow.audit.verify import verify_record
+from autoscirub.workflow.judges import judge
+from autoscirub.workflow.locks import freeze
 
 # Criteria
 

@@ -12,8 +12,9 @@ import pytest
 from autoscirub.errors import TamperedError
 from autoscirub.models import Answer, Evidence
 from autoscirub.store import grant_trust, open_project, trust_view
-from autoscirub.workflow import answer_of, check, freeze, points_of, scope
-from autoscirub.workflow.places import PLACES_LIMIT
+from autoscirub.workflow import answer_of, check, points_of
+from autoscirub.workflow.locks import freeze, scope
+from autoscirub.workflow.source_locations import PLACES_LIMIT
 
 PREREG = """\
 hypothesis = "The slope is near one half."

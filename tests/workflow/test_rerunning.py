@@ -15,9 +15,11 @@ import pytest
 from autoscirub.errors import CheckError, TamperedError, TrustError
 from autoscirub.models import Answer, DecidedBy, RerunRecord
 from autoscirub.setup import look_at_trust, record_trust
-from autoscirub.workflow import check, freeze, rerun, status, verify, verify_criterion
-from autoscirub.workflow.auditing import audit
-from autoscirub.workflow.auditing_verify import verify_record
+from autoscirub.workflow import check, rerun, verify, verify_criterion
+from autoscirub.workflow.audit.overview import audit
+from autoscirub.workflow.audit.verify import verify_record
+from autoscirub.workflow.locks import freeze
+from autoscirub.workflow.status import status
 
 SCRIPT = """\
 import json, pathlib

@@ -17,7 +17,9 @@ from autoscirub.errors import SandboxError
 from autoscirub.models import Answer, RerunRecord
 from autoscirub.sandbox import available
 from autoscirub.setup import look_at_trust, record_trust
-from autoscirub.workflow import check, freeze, rerun, status, verify
+from autoscirub.workflow import check, rerun, verify
+from autoscirub.workflow.locks import freeze
+from autoscirub.workflow.status import status
 
 SCRIPT = """\
 import json, pathlib
@@ -176,7 +178,7 @@ def test_what_a_failed_command_printed_is_shown_and_kept_nowhere(
 
 
 def test_no_place_of_this_machine_is_kept_with_or_without_a_slash(project: Path) -> None:
-    from autoscirub.checks.rerun.keeping import _without
+    from autoscirub.checks.rerun.recorded import _without
 
     root = "/home/me/project"
     assert _without(root, f"in {root}: {root}/a.csv, and {root}.") == "in .: a.csv, and .."

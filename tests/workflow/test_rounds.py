@@ -11,8 +11,9 @@ import pytest
 
 from autoscirub.errors import CheckError, StateError, TrustError
 from autoscirub.models import Infeasible
-from autoscirub.workflow import check, plan_round, round_step, run_rounds, verify_criterion
-from autoscirub.workflow.round_verification import RoundVerification
+from autoscirub.workflow import check, verify_criterion
+from autoscirub.workflow.rounds import plan_round, round_step, run_rounds
+from autoscirub.workflow.rounds.verification import RoundVerification
 
 
 def statuses(report) -> dict[str, str]:
@@ -177,7 +178,7 @@ def test_infeasible_criteria_stay_unmet_and_do_not_hide_what_can_be_done(ruled, 
 def test_a_criterion_that_must_be_read_cannot_be_assessed_without_a_judge(
     slope_project, write_results
 ) -> None:
-    from autoscirub.workflow import freeze
+    from autoscirub.workflow.locks import freeze
 
     text = '[[criteria]]\nid = "C1"\nrequirement = "Limits are discussed."\n'
     (slope_project / "rubric.toml").write_text(text)
@@ -224,7 +225,7 @@ def test_a_plan_for_a_criterion_that_is_met_or_unknown_is_refused(ruled) -> None
 
 
 def test_case_22_odd_and_unfinished_rounds_are_named_left_alone_and_counted(field_case, tree) -> None:
-    from autoscirub.workflow import freeze
+    from autoscirub.workflow.locks import freeze
 
     project = field_case("22")
     kept = tree(project / ".autoscirub" / "revisions")
@@ -247,7 +248,7 @@ def test_case_22_odd_and_unfinished_rounds_are_named_left_alone_and_counted(fiel
 
 
 def test_case_23_a_verdict_that_the_history_does_not_know_is_not_reused(field_case) -> None:
-    from autoscirub.workflow import freeze
+    from autoscirub.workflow.locks import freeze
 
     project = field_case("23")
     freeze(project)
@@ -275,7 +276,7 @@ def cut_off(reviser):
     import sys
 
     def run(project) -> None:
-        program = "import sys; from autoscirub.workflow import run_rounds; run_rounds(sys.argv[1], revise=sys.argv[2:])"
+        program = "import sys; from autoscirub.workflow.rounds import run_rounds; run_rounds(sys.argv[1], revise=sys.argv[2:])"
         command = [sys.executable, "-c", program, str(project), *reviser(CUT_OFF)]
         done = subprocess.run(
             command, env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "server")}
@@ -309,7 +310,7 @@ def test_a_file_too_large_to_keep_that_a_cut_off_revision_changed_is_named_and_a
 
 
 def test_requirements_alone_are_enough(slope_project, write_results) -> None:
-    from autoscirub.workflow import freeze
+    from autoscirub.workflow.locks import freeze
 
     (slope_project / "prereg.toml").unlink()
     text = '[[criteria]]\nid = "C1"\nrequirement = "r"\njudge = "never"\n[[criteria.checks]]\nid = "c"\nkind = "expr"\nexpr = "results.slope > -9"\n'
@@ -380,9 +381,7 @@ def test_a_cut_off_revision_that_had_touched_what_is_locked_is_put_back_and_begi
     touching += (
         "pathlib.Path('.autoscirub/run_manifest.json').unlink()\nos.kill(os.getppid(), signal.SIGKILL)\n"
     )
-    program = (
-        "import sys; from autoscirub.workflow import run_rounds; run_rounds(sys.argv[1], revise=sys.argv[2:])"
-    )
+    program = "import sys; from autoscirub.workflow.rounds import run_rounds; run_rounds(sys.argv[1], revise=sys.argv[2:])"
     command = [sys.executable, "-c", program, str(ruled), *reviser(touching)]
     done = subprocess.run(
         command, env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "server")}

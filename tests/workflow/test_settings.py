@@ -13,9 +13,11 @@ import pytest
 from autoscirub.errors import PredictionsError, TamperedError
 from autoscirub.models import ProjectConfig, RunManifest
 from autoscirub.store import open_project
-from autoscirub.workflow import check, freeze, plan_round, scope, verify
-from autoscirub.workflow.auditing import audit
-from autoscirub.workflow.auditing_verify import verify_record
+from autoscirub.workflow import check, verify
+from autoscirub.workflow.audit.overview import audit
+from autoscirub.workflow.audit.verify import verify_record
+from autoscirub.workflow.locks import freeze, scope
+from autoscirub.workflow.rounds import plan_round
 
 NEW = ("rerun.required", "judge.money_round", "judge.money_day")
 RUBRIC = (Path(__file__).parents[1] / "attacks" / "rubric.toml").read_text("utf-8")

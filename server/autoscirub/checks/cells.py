@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["number_in"]
-
 
 def number_in(text: str) -> int | float | None:
     """The number that a text is, NaN and the infinities by their names too; None for any other text.

@@ -9,8 +9,6 @@ from autoscirub.errors import ConfigError
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["DEFAULT_REPORTS", "find_report"]
-
 DEFAULT_REPORTS = ("report.md", "REPORT.md")
 
 

@@ -11,15 +11,6 @@ from autoscirub.store import JsonFault, parse, read_regular, sha256_bytes
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = [
-    "DEFAULT_RESULTS",
-    "Results",
-    "find_results",
-    "load_results",
-    "read_results",
-    "result_places",
-]
-
 DEFAULT_RESULTS = ("results/results.json", "results.json")
 
 

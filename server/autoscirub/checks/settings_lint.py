@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from autoscirub.checks.artifacts.paths import shown
+from autoscirub.checks.artifacts import shown
 
 if TYPE_CHECKING:
     from autoscirub.models import ProjectConfig
-
-__all__ = ["lint_settings"]
 
 _WIDE = 0.1
 _SHORT = 3

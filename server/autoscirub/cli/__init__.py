@@ -14,7 +14,7 @@ def main(arguments: list[str] | None = None) -> int:
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     if arguments == ["--version"]:  # answered before anything is loaded
-        from autoscirub import __version__
+        from autoscirub.version import __version__
 
         sys.stdout.write(f"autoscirub {__version__}\n")
         return 0

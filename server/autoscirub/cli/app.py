@@ -10,14 +10,12 @@ from typing import Annotated
 import typer
 
 from autoscirub.cli import output
-from autoscirub.cli.options import app
-
-__all__ = ["app"]
+from autoscirub.cli.options import app as app
 
 
 def _version(asked: bool) -> None:
     if asked:
-        from autoscirub import __version__
+        from autoscirub.version import __version__
 
         output.text(f"autoscirub {__version__}")
         raise typer.Exit

@@ -12,9 +12,7 @@ from autoscirub.cli import output
 from autoscirub.cli.options import Json, Project, StateDir, app, example
 
 if TYPE_CHECKING:
-    from autoscirub.models.audit import Audit
-
-__all__ = ["audit_app"]
+    from autoscirub.models import Audit
 
 audit_app = typer.Typer(
     help="The record: what its conclusions rest on, criteria by rounds, why answers changed. Writes and runs nothing.",
@@ -38,7 +36,7 @@ def audit(
     context.obj = {"project": project, "state_dir": state_dir, "as_json": as_json}
     if context.invoked_subcommand is not None:
         return 0
-    from autoscirub.workflow.auditing import audit as look
+    from autoscirub.workflow.audit import audit as look
 
     found = look(project, state_dir=state_dir)
     if as_json:
@@ -65,8 +63,8 @@ def verify(
 
     Exit status: 0 without faults, 1 with.
     """
-    from autoscirub.report.audit_record import render_record_verified
-    from autoscirub.workflow.auditing_verify import verify_record
+    from autoscirub.report.audit import render_record_verified
+    from autoscirub.workflow.audit import verify_record
 
     where, as_json = _common(context, project, state_dir, as_json)
     found = verify_record(**where, expect=expect)
@@ -86,7 +84,7 @@ def export(
     as_json: Json = False,
 ) -> int:
     """Write what another machine needs to read the record: history, state, schemas, the audit, how to read it."""
-    from autoscirub.workflow.auditing_export import export_record
+    from autoscirub.workflow.audit import export_record
 
     where, as_json = _common(context, project, state_dir, as_json)
     made = export_record(destination, _as_text, **where)
@@ -114,8 +112,8 @@ def anchor(
     ] = None,
 ) -> int:
     """Print the head of the record, for somebody else to hold, and how. Writes nothing without --record."""
-    from autoscirub.report.audit_record import render_anchor
-    from autoscirub.workflow.auditing_anchor import anchor as take
+    from autoscirub.report.audit import render_anchor
+    from autoscirub.workflow.audit import anchor as take
 
     held = take(project, state_dir=state_dir, record=record, head=head)
     if as_json:

@@ -18,13 +18,13 @@ from autoscirub.programs import on_path
 from autoscirub.report import render_decision
 from autoscirub.report.audit import render_audit
 from autoscirub.setup import look_at_trust, record_trust
-from autoscirub.workflow import check, freeze, run_rounds
-from autoscirub.workflow.auditing import audit
+from autoscirub.workflow import check
+from autoscirub.workflow.audit import audit
+from autoscirub.workflow.locks import freeze
+from autoscirub.workflow.rounds import run_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-__all__ = ["run_demo"]
 
 _RUN_SECONDS = 120
 

@@ -13,8 +13,7 @@ from autoscirub.cli import output
 from autoscirub.cli.options import Json, Project, StateDir, app, example
 
 if TYPE_CHECKING:
-    from autoscirub.setup.installing import Installation
-    from autoscirub.setup.uninstalling import Removal
+    from autoscirub.setup.install import Installation, Removal
 
 _Yes = Annotated[bool, typer.Option("--yes", help="Ask nothing; what is changed is shown all the same.")]
 _DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be changed, and change nothing.")]
@@ -47,7 +46,7 @@ def install(
     The agent loads a clean copy from your data directory, which starts this very installation. Done twice, it changes
     nothing.
     """
-    from autoscirub.setup import plan_install
+    from autoscirub.setup.install import plan_install
 
     plan = plan_install(client.value, scope=scope.value, project=project)
     return _carried_out(plan, yes=yes, dry_run=dry_run, as_json=as_json)
@@ -63,7 +62,7 @@ def uninstall(
     as_json: Json = False,
 ) -> int:
     """Take back what install did, for you and in every project, and nothing else. Shows first what that changes."""
-    from autoscirub.setup import plan_uninstall
+    from autoscirub.setup.install import plan_uninstall
 
     return _carried_out(plan_uninstall(client.value), yes=yes, dry_run=dry_run, as_json=as_json)
 
@@ -75,14 +74,14 @@ def doctor(project: Project = None, state_dir: StateDir = None, as_json: Json = 
     Exit status: 0 everything needed is there; 1 something needed is missing. ? is what nothing needs yet.
     """
     from autoscirub.models import Answer
-    from autoscirub.setup import look_around
+    from autoscirub.setup.doctor import look_around
 
     found = look_around(project, state_dir=state_dir)
     ok = not any(one.answer is Answer.DOES_NOT_HOLD for one in found)
     if as_json:
         output.json_answer(found, ok=ok)
     else:
-        from autoscirub.report.installing import render_doctor
+        from autoscirub.report import render_doctor
 
         output.text(render_doctor(found, sys.stdout))
     return 0 if ok else 1
@@ -140,7 +139,7 @@ def lint(
     if as_json or context.obj["as_json"]:
         output.json_answer(found, ok=ok)
     else:
-        from autoscirub.report.installing import render_skills
+        from autoscirub.report import render_skills
 
         output.text(render_skills(found, sys.stdout))
     return 0 if ok else 1
@@ -148,9 +147,9 @@ def lint(
 
 def _carried_out(plan: Installation | Removal, *, yes: bool, dry_run: bool, as_json: bool) -> int:
     """Show it, ask where somebody can answer, do it, and say how it came out."""
-    from autoscirub.cli.asking import at_terminal
+    from autoscirub.cli.prompts import at_terminal
     from autoscirub.errors import ConfigError
-    from autoscirub.report.installing import render_done, render_plan
+    from autoscirub.report import render_done, render_plan
 
     changed = not plan.nothing_to_do
     if not as_json:

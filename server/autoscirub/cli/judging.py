@@ -37,7 +37,7 @@ def blind(
 
     Exit status: 0 written; 3 no such profile or criterion, another destination, too much, a file that changed.
     """
-    from autoscirub.workflow import blind_workspace
+    from autoscirub.workflow.judges import blind_workspace
 
     with output.bar("copying") as progress:
         made = blind_workspace(project, profile, to, criterion, state_dir=state_dir, progress=progress)
@@ -45,7 +45,7 @@ def blind(
     if as_json:
         output.json_answer([], ok=True, path=str(made.root), followed=made.led_out, **manifest)
     else:
-        from autoscirub.report.blinding import render_blinded
+        from autoscirub.report import render_blinded
 
         output.text(render_blinded(str(made.root), made.manifest, made.led_out))
     return 0
@@ -76,7 +76,7 @@ def judge(
     Exit status: 1 it says no to something, 2 something could not be told, 0 it says yes to all, and of a dry run.
     """
     from autoscirub.report import render_judged
-    from autoscirub.workflow import judge as run_judge
+    from autoscirub.workflow.judges import judge as run_judge
 
     with output.bar("judging") as progress:
         run = run_judge(

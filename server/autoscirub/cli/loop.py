@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from autoscirub.cli import output
-from autoscirub.cli.faces import FORMATS
 from autoscirub.cli.options import (
     Accept,
     AcceptScope,
@@ -23,6 +22,7 @@ from autoscirub.cli.options import (
     app,
     example,
 )
+from autoscirub.cli.output_format import FORMATS
 from autoscirub.cli.showing import CHECK_STATUS, shown_check, shown_run, worst_of
 
 
@@ -169,7 +169,7 @@ def round_(
 
     Exit status, over the criteria: 1 if any is not satisfied, else 2 if any could not be told, else 0.
     """
-    from autoscirub.workflow import round_step
+    from autoscirub.workflow.rounds import round_step
 
     with output.bar("verifying") as progress:
         ran = round_step(project, state_dir=state_dir, go_on=go_on, fresh=fresh, progress=progress)
@@ -203,7 +203,7 @@ def run(
     """
     import shlex
 
-    from autoscirub.workflow import run_rounds
+    from autoscirub.workflow.rounds import run_rounds
 
     try:
         command = shlex.split(revise) if revise is not None else None
@@ -240,7 +240,7 @@ def scope(
 
     Change the rubric or the configuration first; this shows what differs and makes it valid.
     """
-    from autoscirub.workflow import scope as change_scope
+    from autoscirub.workflow.locks import scope as change_scope
 
     at_terminal = sys.stdin is not None and sys.stdin.isatty()
     by = "agent" if agent else "terminal" if at_terminal else None

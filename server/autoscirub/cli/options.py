@@ -7,21 +7,6 @@ from typing import Annotated
 
 import typer
 
-__all__ = [
-    "Accept",
-    "AcceptScope",
-    "Continue",
-    "Fresh",
-    "Json",
-    "Judge",
-    "JunitFile",
-    "Project",
-    "Reason",
-    "StateDir",
-    "app",
-    "example",
-]
-
 app = typer.Typer(
     name="autoscirub",
     help="Decides whether a coding agent's research is done: predictions fixed first, requirements met by evidence.",

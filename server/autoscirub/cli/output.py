@@ -13,11 +13,9 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from autoscirub.cli.faces import Face
+    from autoscirub.cli.output_format import OutputFormat
     from autoscirub.models import Decision
-    from autoscirub.workflow import LoopStep
-
-__all__ = ["bar", "document", "failure", "file", "json_answer", "notices", "passed_on", "text", "told_step"]
+    from autoscirub.workflow.rounds import LoopStep
 
 _BAR_AFTER_SECONDS = 0.7
 
@@ -93,7 +91,9 @@ def told_step(step: LoopStep) -> None:
     sys.stderr.write(f"· {step.did}\n")
 
 
-def failure(kind: str, message: str, status: int, *, face: Face, error: Exception | None = None) -> int:
+def failure(
+    kind: str, message: str, status: int, *, face: OutputFormat, error: Exception | None = None
+) -> int:
     """Say what went wrong: on stderr for people, and on stdout in the form in which an answer was asked for."""
     if face.junit_file is not None:
         from autoscirub.report import junit_error

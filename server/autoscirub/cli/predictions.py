@@ -26,7 +26,7 @@ def freeze(
 ) -> int:
     """Lock the predictions as they are, and record which results existed by then."""
     from autoscirub.report import render_decision, render_list
-    from autoscirub.workflow import freeze as run_freeze
+    from autoscirub.workflow.locks import freeze as run_freeze
 
     with output.bar("reading predictions") as progress:
         frozen = run_freeze(project, state_dir=state_dir, dry_run=dry_run, progress=progress)
@@ -53,7 +53,7 @@ def unfreeze(
     ] = None,
 ) -> int:
     """Take a freeze off, on the record: the old files are kept, and whether results existed is said for good."""
-    from autoscirub.workflow import unfreeze as run_unfreeze
+    from autoscirub.workflow.locks import unfreeze as run_unfreeze
 
     at_terminal = sys.stdin is not None and sys.stdin.isatty()
     entry = run_unfreeze(project, reason=reason, state_dir=state_dir, terminal=at_terminal, digest=digest)

@@ -39,7 +39,7 @@ def init(
 
     At a terminal it asks about each of the three. Overwrites nothing, and runs nothing.
     """
-    from autoscirub.cli.asking import ask, at_terminal
+    from autoscirub.cli.prompts import ask, at_terminal
     from autoscirub.report import render_initialised
     from autoscirub.setup import initialise
 
@@ -63,7 +63,7 @@ def init(
 def status(project: Project = None, state_dir: StateDir = None, as_json: Json = False) -> int:
     """Where the state is and why, what exists, what is valid, what comes next. Writes and runs nothing."""
     from autoscirub.report import render_status
-    from autoscirub.workflow import status as look
+    from autoscirub.workflow.status import status as look
 
     found = look(project, state_dir=state_dir)
     if as_json:

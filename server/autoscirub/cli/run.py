@@ -11,10 +11,8 @@ from typer.exceptions import Abort, TyperException
 
 from autoscirub.cli import output
 from autoscirub.cli.app import app
-from autoscirub.cli.faces import Face, face_of
+from autoscirub.cli.output_format import OutputFormat, face_of
 from autoscirub.errors import AutoscirubError
-
-__all__ = ["EXIT_INTERNAL", "EXIT_INTERRUPTED", "EXIT_REQUEST", "run"]
 
 EXIT_REQUEST = 3
 """The request was wrong: usage, predictions, lock, configuration, tampering, not trusted, a refusal."""
@@ -51,7 +49,7 @@ def _usage(error: TyperException) -> str:
     return f"{error.format_message()} See: {where} --help"
 
 
-def _internal(error: Exception, *, face: Face) -> int:
+def _internal(error: Exception, *, face: OutputFormat) -> int:
     import tempfile
 
     trace = "".join(traceback.format_exception(error))

@@ -20,7 +20,7 @@ def selftest(
     No model, no network, nothing of yours touched. Exit status: 1 something did not hold, 2 something could not be
     told or enforced here, 0 all held.
     """
-    from autoscirub.setup import run_selftest
+    from autoscirub.setup.selftest import run_selftest
 
     with output.bar("attacking") as progress:
         found = run_selftest(progress=progress)
@@ -28,7 +28,7 @@ def selftest(
     if as_json:
         output.json_answer(found, ok=worst == 0)
     else:
-        from autoscirub.report.selftest import render_selftest
+        from autoscirub.report import render_selftest
 
         output.text(render_selftest(found, sys.stdout))
     return worst

@@ -11,9 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from autoscirub.models import Decision, VerificationReport
-    from autoscirub.workflow import Checked, Ran
-
-__all__ = ["CHECK_STATUS", "shown_check", "shown_run", "worst_of"]
+    from autoscirub.workflow.rounds import LoopResult, RoundCheck
 
 CHECK_STATUS = {"does_not_hold": 1, "could_not_be_told": 2, "holds": 0}
 """Over all: 1 if anything does not hold, else 2 if anything could not be told, else 0."""
@@ -28,7 +26,7 @@ def worst_of(decisions: Iterable[Decision], *, nothing: int = CHECK_STATUS["coul
 
 
 def shown_check(
-    checked: Checked, stream: TextIO, *, short: bool = False, accepted: Sequence[Decision] = ()
+    checked: RoundCheck, stream: TextIO, *, short: bool = False, accepted: Sequence[Decision] = ()
 ) -> str:
     """Predictions, then requirements, then how the loop stands; `short`: without the single checks and criteria.
 
@@ -104,7 +102,7 @@ def _not_set_up(decisions: Iterable[Decision]) -> str:
     return f"not done: {counted}; next: autoscirub status" if counted else ""
 
 
-def shown_run(ran: Ran, *, as_json: bool, accept_scope: bool, only_end: bool = False) -> int:
+def shown_run(ran: LoopResult, *, as_json: bool, accept_scope: bool, only_end: bool = False) -> int:
     """Print a loop, or a step of it, and give its exit status."""
     checked = ran.checked
     decisions = checked.counted if checked and checked.report else ran.standing

@@ -9,9 +9,7 @@ import time
 from datetime import datetime
 from typing import Any
 
-from autoscirub.client_hooks.given import text_of
-
-__all__ = ["Bounds", "Changes", "changes_since", "digests_of", "reference_time"]
+from autoscirub.client_hooks.payload import text_of
 
 _LEFT_OUT = {"__pycache__", "venv", "node_modules", "site-packages"}
 _LEFT_OUT_ENDINGS = (".pyc", ".pyo", ".log", ".tmp", ".swp", "~", ".egg-info")

@@ -7,8 +7,6 @@ import os
 import sys
 from typing import Any
 
-__all__ = ["EVENTS", "main"]
-
 EVENTS = ("stop", "pre-tool-use")
 _INPUT_LIMIT = 16 * 1024 * 1024
 

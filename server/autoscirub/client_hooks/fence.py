@@ -11,14 +11,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from autoscirub.client_hooks.files import read_json
-from autoscirub.client_hooks.place import DEFAULT, find_place, nearest_root
-from autoscirub.client_hooks.shell_words import HIDDEN, hide, show
+from autoscirub.client_hooks.location import DEFAULT, find_place, nearest_root
+from autoscirub.client_hooks.shell import HIDDEN, hide, show
 from autoscirub.errors import AutoscirubError, StateError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-__all__ = ["LOCK_NAME", "MANIFEST_LIMIT", "UNKNOWN", "Fence", "Fences", "Hit", "How"]
 
 LOCK_NAME = ".prereg.lock"
 MANIFEST_LIMIT = 4 * 1024 * 1024

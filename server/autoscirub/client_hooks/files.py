@@ -12,8 +12,6 @@ from typing import Any
 
 from autoscirub.errors import StateError
 
-__all__ = ["read_bytes", "read_json", "write_atomic"]
-
 
 def read_bytes(path: str, limit: int) -> bytes | None:
     """A regular file's bytes; None when it is not there. Raises StateError for everything else."""

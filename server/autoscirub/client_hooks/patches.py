@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from autoscirub.client_hooks.shell_rules import Touched
+from autoscirub.client_hooks.shell import Touched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-__all__ = ["patch_touched"]
 
 _NAMED = re.compile(r"^\s*\*\*\* (Add File|Update File|Delete File|Move to):[ \t]*(.+?)[ \t]*$", re.MULTILINE)
 _UNIFIED = re.compile(r"^(?:---|\+\+\+) (?:[ab]/)?(?!/dev/null)([^\t\n]+)", re.MULTILINE)

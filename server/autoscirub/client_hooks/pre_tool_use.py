@@ -7,14 +7,12 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from autoscirub.client_hooks.fence import Fences, Hit
-from autoscirub.client_hooks.given import folder_of, session_of, text_of
-from autoscirub.client_hooks.place import find_place
+from autoscirub.client_hooks.location import find_place
+from autoscirub.client_hooks.payload import folder_of, session_of, text_of
 from autoscirub.errors import StateError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-__all__ = ["FILE_TOOLS", "SHELL_TOOLS", "answer_tool"]
 
 FILE_TOOLS = {"Write", "Edit", "MultiEdit", "NotebookEdit"}
 """Claude Code's; Codex gives apply_patch these names too, with a patch as the input."""
@@ -63,8 +61,7 @@ def _hit(given: dict[str, Any], tool: str, arguments: dict[str, Any], cwd: str, 
     if tool not in {"apply_patch", *FILE_TOOLS, *SHELL_TOOLS}:
         return None
 
-    from autoscirub.client_hooks.shell import Shell
-    from autoscirub.client_hooks.shell_expand import Surroundings
+    from autoscirub.client_hooks.shell import Shell, Surroundings
 
     shell = Shell(fences)
     if tool not in SHELL_TOOLS:

@@ -18,8 +18,6 @@ from autoscirub.errors import StateError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["FILE_NAME", "KEPT", "Sessions", "opened_sessions"]
-
 FILE_NAME = "logs/sessions.json"
 KEPT = 100
 """Conversations that are remembered, the latest."""

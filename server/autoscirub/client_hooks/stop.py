@@ -21,11 +21,9 @@ from autoscirub.client_hooks.changes import (
 )
 from autoscirub.client_hooks.fence import MANIFEST_LIMIT
 from autoscirub.client_hooks.files import read_bytes, read_json
-from autoscirub.client_hooks.given import agent_of, folder_of, session_of, text_of
-from autoscirub.client_hooks.place import Place, find_place
+from autoscirub.client_hooks.location import HookLocation, find_place
+from autoscirub.client_hooks.payload import agent_of, folder_of, session_of, text_of
 from autoscirub.errors import StateError
-
-__all__ = ["RULES", "Situation", "answer_stop", "why_back"]
 
 Why = Literal["changed", "own round"]
 
@@ -33,7 +31,7 @@ _REPORT_LIMIT = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True)
-class Situation:
+class StopContext:
     """What is decided on. Everything is as it was found; nothing was run."""
 
     told_before: bool = False
@@ -58,7 +56,7 @@ RULES: tuple[tuple[str, Why | None], ...] = (
 )
 
 
-def why_back(situation: Situation) -> Why | None:
+def why_back(situation: StopContext) -> Why | None:
     """Why the agent is sent back; None: it may end."""
     for name, why in RULES:
         if situation.ended == "error" if name == "ended in error" else bool(getattr(situation, name)):
@@ -94,11 +92,11 @@ def answer_stop(
             sessions.save()
         if pending or given.get("stop_hook_active") or _only_talked(given):
             return None
-        looked = _Looked.at(place, lock)
+        looked = _ChangeScan.at(place, lock)
         if looked is None:
             return None
         opener = sessions.opener(looked.verified_at) if looked.verified_at else None
-        situation = Situation(
+        situation = StopContext(
             ended=text_of(_part(_part(manifest, "loop"), "ended"), "state"),
             changed=bool(looked.changed),
             own_round=opener == session_of(given),
@@ -118,24 +116,24 @@ def answer_stop(
     return {"decision": "block", "reason": message}
 
 
-def _at_work(place: Place) -> bool:
-    from autoscirub.client_hooks.working import at_work
+def _at_work(place: HookLocation) -> bool:
+    from autoscirub.client_hooks.activity import at_work
 
     return at_work(place.state)
 
 
 @dataclass
-class _Looked:
+class _ChangeScan:
     """The last check, and what has changed since."""
 
-    place: Place
+    place: HookLocation
     report: dict[str, Any] | None
     changed: list[str]
     verified_at: float | None
     digest: str
 
     @classmethod
-    def at(cls, place: Place, lock: dict[str, Any]) -> _Looked | None:
+    def at(cls, place: HookLocation, lock: dict[str, Any]) -> _ChangeScan | None:
         """None where the look would go beyond its bounds."""
         name = f"{place.state}/verification_report.json"
         report = read_json(name, _REPORT_LIMIT)
@@ -162,7 +160,7 @@ class _Looked:
 
     def message(self, why: Why, criteria: list[Any], *, started: bool) -> str | None:
         """What the agent reads; None where the report cannot be used or names nothing that is open."""
-        from autoscirub.client_hooks.telling import tell
+        from autoscirub.client_hooks.stop_messages import tell
 
         plan = (
             f"{self.place.state}/revisions/round-{(self.report or {}).get('round', 0):03}/revision_plan.json"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["HEAD", "UTF16_MARKS", "decoded"]
-
 HEAD = 8192
 """Bytes: a NUL in the first so many makes a file no text, but for UTF-16, which says itself that it is."""
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")

@@ -6,8 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from autoscirub.errors import AutoscirubError, ConfigError, JudgeError
-from autoscirub.judging.backends.limits import GRACE_SECONDS, OverLimit, ask_within, one_line, repair_within
-from autoscirub.judging.backends.purse import NotAsked
+from autoscirub.judging.backends import (
+    GRACE_SECONDS,
+    NotAsked,
+    OverLimit,
+    ask_within,
+    one_line,
+    repair_within,
+)
 from autoscirub.models import CriterionVerdict, HypothesisVerdict, Member, Usage
 
 if TYPE_CHECKING:
@@ -15,17 +21,8 @@ if TYPE_CHECKING:
 
     import anyio
 
-    from autoscirub.judging.backends.protocol import Backend
-    from autoscirub.judging.backends.purse import Purse
+    from autoscirub.judging.backends import Backend, SpendLimit
     from autoscirub.models import JudgeReply, JudgeRequest
-
-__all__ = [
-    "ReadReply",
-    "ask_panel",
-    "panel_answer",
-    "panel_error",
-    "verdict_fault",
-]
 
 
 @dataclass(frozen=True)
@@ -82,7 +79,7 @@ async def ask_panel(
     agree: int,
     read: Callable[[JudgeReply], ReadReply],
     gate: anyio.CapacityLimiter,
-    purse: Purse | None = None,
+    purse: SpendLimit | None = None,
     grace: float = GRACE_SECONDS,
 ) -> list[Member]:
     """Ask all members at once, as far as `gate` lets them; in their order, each with its verdict or its own error.
@@ -115,7 +112,7 @@ async def _ask_member(
     backend: Backend,
     request: JudgeRequest,
     read: Callable[[JudgeReply], ReadReply],
-    purse: Purse | None,
+    purse: SpendLimit | None,
     grace: float,
 ) -> Member:
     from anyio.to_thread import run_sync

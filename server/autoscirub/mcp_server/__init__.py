@@ -26,10 +26,10 @@ def serve(
     from autoscirub.wire import serve_wire, take_wire
 
     wire = None if http else take_wire()  # first: what comes next may print
-    from autoscirub.mcp_server.places import Places
+    from autoscirub.mcp_server.projects import ServedProjects
     from autoscirub.mcp_server.server import make_server
 
-    places = Places.of_environment(project, state_dir)
+    places = ServedProjects.of_environment(project, state_dir)
     server = make_server(places, toolsets)
     if wire is None:
         from autoscirub.mcp_server.http import serve_http

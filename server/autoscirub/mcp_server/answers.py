@@ -6,32 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = [
-    "ArtifactAnswer",
-    "AuditAnswer",
-    "BlindAnswer",
-    "Brief",
-    "CheckAnswer",
-    "CriterionAnswer",
-    "EvaluateAnswer",
-    "FreezeAnswer",
-    "Gap",
-    "JobToolAnswer",
-    "JudgeToolAnswer",
-    "Next",
-    "NextAnswer",
-    "PlanAnswer",
-    "Progress",
-    "RerunAnswer",
-    "SlowAnswer",
-    "StatusAnswer",
-    "ToolAnswer",
-    "ValidateAnswer",
-    "VerifyAnswer",
-    "WriteAnswer",
-]
-
-Told = Literal["holds", "does_not_hold", "could_not_be_told"]
+AnswerWord = Literal["holds", "does_not_hold", "could_not_be_told"]
 
 
 class _Part(BaseModel):
@@ -51,7 +26,7 @@ class Brief(_Part):
 
     subject: str
     question: str
-    answer: Told
+    answer: AnswerWord
     word: str
     decided_by: str
     evidence: list[str] = Field(default_factory=list)
@@ -130,7 +105,7 @@ class FreezeAnswer(ToolAnswer):
 class CheckAnswer(SlowAnswer):
     """Everything that is set up, decided once."""
 
-    answer: Told | None = Field(default=None, description="over all of it; null while it runs")
+    answer: AnswerWord | None = Field(default=None, description="over all of it; null while it runs")
     outcome: str | None = Field(default=None, description="of the predictions: verified, refuted or failed")
     headline: str | None = None
     round: int | None = None
@@ -153,7 +128,7 @@ class PlanAnswer(ToolAnswer):
 class EvaluateAnswer(ToolAnswer):
     """An expression's value, or why it has none."""
 
-    answer: Told = Field(
+    answer: AnswerWord = Field(
         description="holds for True and for any value but False and null, which settles nothing"
     )
     value: Any = None

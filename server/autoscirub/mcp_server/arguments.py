@@ -7,28 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from autoscirub.models.rounds import Change, Infeasible, RevisionTarget
-
-__all__ = [
-    "Arguments",
-    "ArtifactArguments",
-    "AuditArguments",
-    "BlindArguments",
-    "CheckArguments",
-    "CriterionArguments",
-    "EvaluateArguments",
-    "FreezeArguments",
-    "JobArguments",
-    "JudgeArguments",
-    "NextArguments",
-    "PlanArguments",
-    "RerunArguments",
-    "SlowArguments",
-    "StatusArguments",
-    "ValidateArguments",
-    "VerifyArguments",
-    "WriteArguments",
-]
+from autoscirub.models import Change, Infeasible, RevisionTarget
 
 WAIT_SECONDS = 45.0
 """Clients give up on a call after 60 s."""

@@ -11,9 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from autoscirub.models import CriterionResult, Decision, Evidence
-    from autoscirub.workflow.next_call import NextCall
-
-__all__ = ["ANSWER_BYTES", "briefs", "cut", "fitted", "gap_of", "next_of"]
+    from autoscirub.workflow import NextCall
 
 ANSWER_BYTES = 24_000
 """Clients cut an answer at about 10,000 tokens; this is 8,000 at three bytes each."""

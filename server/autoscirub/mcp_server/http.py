@@ -14,8 +14,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from autoscirub.errors import ConfigError, StateError
-from autoscirub.store.files import read_regular, write_atomic
-from autoscirub.store.userdata import user_data_dir
+from autoscirub.store import read_regular, user_data_dir, write_atomic
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
     Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
     App = Callable[[Scope, Receive, Send], Awaitable[None]]
-
-__all__ = ["PATH", "TOKEN_VARIABLE", "Guard", "serve_http", "token"]
 
 PATH = "/mcp"
 TOKEN_VARIABLE = "AUTOSCIRUB_TOKEN"  # noqa: S105 - the variable's name
@@ -81,7 +78,7 @@ def _kept(path: Path) -> str | None:
     return text
 
 
-class Guard:
+class HttpGuard:
     """Lets a request through when its Host is ours, its Origin is ours or none, and it has the token.
 
     Decided on the headers alone, before anything of the body is read.
@@ -204,7 +201,7 @@ def serve_http(server: Server[Any], port: int) -> None:
         session_idle_timeout=_SESSION_SECONDS,
     )
     config = uvicorn.Config(
-        Guard(app, secret, port),
+        HttpGuard(app, secret, port),
         http=_impatient(_HEADER_SECONDS),
         log_level="warning",
         access_log=False,

@@ -14,22 +14,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autoscirub.errors import CheckError, StateError
-from autoscirub.models import now
-from autoscirub.models.jobs import JobAnswer
-from autoscirub.store.jobs import find_job, jobs, new_job, one_starts
+from autoscirub.models import JobAnswer, now
+from autoscirub.store import find_job, jobs, new_job, one_starts
 
 if TYPE_CHECKING:
-    from autoscirub.mcp_server.places import Place
-    from autoscirub.store.jobs import Job
-
-__all__ = ["Jobs"]
+    from autoscirub.mcp_server.projects import ServedProject
+    from autoscirub.store import Job
 
 _AT_ONCE = 16
 _TERM_SECONDS = 10.0
 _POLL_SECONDS = 0.05
 _OUR_PATH = str(Path(__file__).resolve().parents[2])
 _WORKER = (
-    "import sys; sys.path.insert(0, sys.argv.pop(1)); from autoscirub.mcp_server.worker import main; "
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); from autoscirub.mcp_server.job_process import main; "
     "sys.exit(main())"
 )
 """The process must be of this very version, wherever it lies; -P, because a json.py in the project must not be ours."""
@@ -41,12 +38,12 @@ class Jobs:
     def __init__(self) -> None:
         self._children: dict[str, subprocess.Popen[bytes]] = {}
 
-    def start(self, place: Place, tool: str, arguments: dict[str, Any]) -> Job:
+    def start(self, place: ServedProject, tool: str, arguments: dict[str, Any]) -> Job:
         """Start a process for it. Raises CheckError where the same is under way already, or too much is."""
         with one_starts(place.state_dir):  # another server may be asked the same
             return self._start(place, tool, arguments)
 
-    def _start(self, place: Place, tool: str, arguments: dict[str, Any]) -> Job:
+    def _start(self, place: ServedProject, tool: str, arguments: dict[str, Any]) -> Job:
         alive = [job for job in jobs(place.state_dir) if self.is_open(job)]
         for job in alive:
             with contextlib.suppress(StateError):  # one whose request cannot be read is not the same
@@ -152,7 +149,7 @@ class Jobs:
             del self._children[job.id]
 
     @staticmethod
-    def find(place: Place, job_id: str) -> Job:
+    def find(place: ServedProject, job_id: str) -> Job:
         """The job of that id. Raises CheckError, naming those that there are."""
         job = find_job(place.state_dir, job_id)
         if job is None:
@@ -184,7 +181,7 @@ def _is_worker(pid: int, job: Job) -> bool:
             words = told.stdout.split()
     except (OSError, subprocess.SubprocessError):
         return False
-    return os.fsencode(job.folder) in words and any(b"mcp_server.worker" in word for word in words)
+    return os.fsencode(job.folder) in words and any(b"mcp_server.job_process" in word for word in words)
 
 
 def _last_words(job: Job) -> str:

@@ -9,8 +9,6 @@ from mcp import MCPError
 
 from autoscirub.mcp_server.resources import skill_names, skill_text
 
-__all__ = ["got", "listed"]
-
 _INVALID = -32602
 
 

@@ -12,15 +12,12 @@ from mcp import MCPError
 
 from autoscirub.data import data_dir, load_layout
 from autoscirub.errors import AutoscirubError
-from autoscirub.store.files import read_regular
-from autoscirub.store.strictjson import JsonFault, parse
+from autoscirub.store import JsonFault, parse, read_regular
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from autoscirub.mcp_server.places import Places
-
-__all__ = ["TEMPLATES", "listed", "read"]
+    from autoscirub.mcp_server.projects import ServedProjects
 
 _LIMIT = 4 * 1024 * 1024
 _JSON, _MARKDOWN, _TEXT = "application/json", "text/markdown", "text/plain"
@@ -55,7 +52,7 @@ TEMPLATES = [
 ]
 
 
-def listed(places: Places) -> list[types.Resource]:
+def listed(places: ServedProjects) -> list[types.Resource]:
     """The schemas, the skills, and the state files that there are."""
     found = [
         types.Resource(
@@ -93,7 +90,7 @@ def listed(places: Places) -> list[types.Resource]:
     return found
 
 
-def read(places: Places, uri: str) -> types.ReadResourceResult:
+def read(places: ServedProjects, uri: str) -> types.ReadResourceResult:
     """One resource. Raises MCPError, naming what there is, for any other."""
     matched = re.fullmatch(r"autoscirub://(state|rounds|schemas|skills)/(.+)", uri)
     try:
@@ -123,7 +120,7 @@ def skill_names() -> list[str]:
         return []
 
 
-def _state(places: Places, uri: str, name: str) -> tuple[str, str]:
+def _state(places: ServedProjects, uri: str, name: str) -> tuple[str, str]:
     state_dir = places.of(None, None).state_dir
     layout = load_layout()
     entry = layout.find(name) if not _leaves(name) else None
@@ -132,7 +129,7 @@ def _state(places: Places, uri: str, name: str) -> tuple[str, str]:
     return _text(state_dir, name, uri), _mime(name)
 
 
-def _round(places: Places, uri: str, name: str) -> tuple[str, str]:
+def _round(places: ServedProjects, uri: str, name: str) -> tuple[str, str]:
     state_dir = places.of(None, None).state_dir
     if not re.fullmatch(r"[1-9][0-9]{0,5}", name):
         raise _missing(uri, "a round by its number")
@@ -151,13 +148,13 @@ def _round(places: Places, uri: str, name: str) -> tuple[str, str]:
     return json.dumps(parts, ensure_ascii=False, indent=1), _JSON
 
 
-def _schema(_places: Places, uri: str, name: str) -> tuple[str, str]:
+def _schema(_places: ServedProjects, uri: str, name: str) -> tuple[str, str]:
     if name not in _schemas():
         raise _missing(uri, ", ".join(_schemas()))
     return (data_dir("schemas") / f"{name}.schema.json").read_text(encoding="utf-8"), _JSON
 
 
-def _skill(_places: Places, uri: str, name: str) -> tuple[str, str]:
+def _skill(_places: ServedProjects, uri: str, name: str) -> tuple[str, str]:
     text = skill_text(name)
     if text is None:
         raise _missing(uri, ", ".join(skill_names()) or "no skill")

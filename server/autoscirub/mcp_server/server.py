@@ -20,24 +20,22 @@ from mcp.server import Server
 from pydantic import ValidationError
 from pydantic.json_schema import GenerateJsonSchema
 
-from autoscirub import __version__
 from autoscirub.errors import AutoscirubError, BusyError, CorruptError
 from autoscirub.mcp_server import prompts, resources
 from autoscirub.mcp_server.answers import JobToolAnswer, Next, Progress, ToolAnswer
 from autoscirub.mcp_server.brief import cut, fitted
+from autoscirub.mcp_server.handlers import LOOK_AGAIN
 from autoscirub.mcp_server.jobs import Jobs, UnderWay
 from autoscirub.mcp_server.tools import TOOLS, ToolSpec, named_tools, read_arguments
-from autoscirub.mcp_server.work import LOOK_AGAIN
-from autoscirub.store.locks import PATIENCE
+from autoscirub.store import PATIENCE
+from autoscirub.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from autoscirub.mcp_server.places import Place, Places
-    from autoscirub.models.jobs import JobAnswer
-    from autoscirub.store.jobs import Job
-
-__all__ = ["INSTRUCTIONS", "make_server"]
+    from autoscirub.mcp_server.projects import ServedProject, ServedProjects
+    from autoscirub.models import JobAnswer
+    from autoscirub.store import Job
 
 INSTRUCTIONS = (
     "autoscirub decides whether research work is done; you do not. The path: next → write_state (the rubric: what the "
@@ -58,7 +56,7 @@ _THREADS = 16
 
 @dataclass
 class _Serving:
-    places: Places
+    places: ServedProjects
     tools: dict[str, ToolSpec]
     jobs: Jobs = field(default_factory=Jobs)
     limiters: dict[str, anyio.CapacityLimiter] = field(default_factory=dict)
@@ -75,7 +73,7 @@ class _Serving:
         )
 
 
-def make_server(places: Places, toolsets: Sequence[str] = ()) -> Server[Any]:
+def make_server(places: ServedProjects, toolsets: Sequence[str] = ()) -> Server[Any]:
     """A server of the core tools and those of `toolsets`. Raises CheckError for a toolset that is not there."""
     serving = _Serving(places, {spec.name: spec for spec in named_tools(toolsets)})
 
@@ -117,7 +115,7 @@ def make_server(places: Places, toolsets: Sequence[str] = ()) -> Server[Any]:
     )
 
 
-class _Schema(GenerateJsonSchema):
+class _ToolSchema(GenerateJsonSchema):
     """Pydantic's generator, without titles: they repeat the names, and every session pays for the list."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - pydantic's signature
@@ -131,8 +129,8 @@ def _listed(specs: tuple[ToolSpec, ...]) -> list[types.Tool]:
             name=spec.name,
             title=spec.title,
             description=spec.description,
-            input_schema=spec.takes.model_json_schema(schema_generator=_Schema),
-            output_schema=spec.answers.model_json_schema(mode="serialization", schema_generator=_Schema),
+            input_schema=spec.takes.model_json_schema(schema_generator=_ToolSchema),
+            output_schema=spec.answers.model_json_schema(mode="serialization", schema_generator=_ToolSchema),
             # Codex refuses a tool that lacks one of them. Nothing that is here already is destroyed by any.
             annotations=types.ToolAnnotations(
                 title=spec.title,
@@ -168,7 +166,7 @@ async def _call(serving: _Serving, context: Any, params: types.CallToolRequestPa
         return _refused(_of_ours(error))
 
 
-def _quick(places: Places, spec: ToolSpec, given: Any) -> types.CallToolResult:
+def _quick(places: ServedProjects, spec: ToolSpec, given: Any) -> types.CallToolResult:
     PATIENCE.set(_LOCK_SECONDS)  # of this call alone: each thread's work has a context of its own
     answer: ToolAnswer = spec.run(places.of(given.project, given.state_dir), given)
     return _answered(_at(fitted(answer), given))
@@ -186,7 +184,7 @@ def _at(answer: ToolAnswer, given: Any) -> ToolAnswer:
 
 
 async def _slow(
-    serving: _Serving, context: Any, place: Place, spec: ToolSpec, given: Any
+    serving: _Serving, context: Any, place: ServedProject, spec: ToolSpec, given: Any
 ) -> types.CallToolResult:
     what = given.model_dump(
         mode="json", exclude={"project", "state_dir", "wait_seconds"}, exclude_defaults=True
@@ -204,7 +202,7 @@ async def _slow(
     return _answered(_at(_of_job(job, spec.name, ended.answer), given))
 
 
-async def _job(serving: _Serving, context: Any, place: Place, given: Any) -> types.CallToolResult:
+async def _job(serving: _Serving, context: Any, place: ServedProject, given: Any) -> types.CallToolResult:
     job = await serving.run(serving.jobs.find, place, given.id)
     tool = job.id.rpartition("-")[0]
     if given.action == "cancel":
@@ -260,7 +258,7 @@ def _progress(job: Job) -> Progress | None:
     return Progress(done=said.done, total=said.total) if said is not None else None
 
 
-def _running(spec: ToolSpec, place: Place, job: Job, why: str) -> ToolAnswer:
+def _running(spec: ToolSpec, place: ServedProject, job: Job, why: str) -> ToolAnswer:
     wait = Next(tool="job", arguments={"id": job.id, "action": "wait"}, why=why)
     running = {"state": "running", "job": job.id, "progress": _progress(job), "next": wait}
     return spec.answers.model_validate(

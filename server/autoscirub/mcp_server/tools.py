@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ValidationError
 
 from autoscirub.errors import CheckError
-from autoscirub.mcp_server import answers, arguments, work
-from autoscirub.models.toolsets import BUILT, CORE, TOOLSETS
+from autoscirub.mcp_server import answers, arguments
+from autoscirub.mcp_server import handlers as work
+from autoscirub.models import BUILT, CORE, TOOLSETS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from autoscirub.mcp_server.places import Place
-
-__all__ = ["TOOLS", "ToolSpec", "named_tools", "read_arguments"]
+    from autoscirub.mcp_server.projects import ServedProject
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class ToolSpec:
     """Whether the same call twice comes to what one would."""
 
 
-def _job(_place: Place, _arguments: Any) -> Any:
+def _job(_place: ServedProject, _arguments: Any) -> Any:
     raise AssertionError("the server itself waits for jobs")
 
 

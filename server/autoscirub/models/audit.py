@@ -14,23 +14,6 @@ from autoscirub.models.decision import Answer, Decision
 if TYPE_CHECKING:
     from autoscirub.models.manifest import Ended, ScopeChange, Unfreeze
 
-__all__ = [
-    "Anchored",
-    "Audit",
-    "Basis",
-    "Between",
-    "Cell",
-    "Claim",
-    "CriterionRow",
-    "Exported",
-    "Finding",
-    "Flip",
-    "RecordVerified",
-    "RoundColumn",
-    "Unread",
-    "as_data",
-]
-
 
 @dataclass(frozen=True)
 class Claim:
@@ -192,7 +175,7 @@ class Audit:
 
 
 @dataclass(frozen=True)
-class Finding:
+class AuditFinding:
     """One thing that the verification of a record found."""
 
     group: str
@@ -209,7 +192,7 @@ class RecordVerified:
 
     head: str
     steps: int
-    findings: list[Finding]
+    findings: list[AuditFinding]
     decisions: list[Decision]
     """One for each group of findings, over all that was looked at in it."""
     cannot_show: list[str]

@@ -11,8 +11,6 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-__all__ = ["SCHEMA_VERSION", "Closed", "Frozen", "Sha256", "StateModel", "UtcTime", "now", "strict_json"]
-
 SCHEMA_VERSION = "1.0"
 """The state format's version; AutoSciRub's published format, which this one extends, says the same."""
 
@@ -40,7 +38,7 @@ def now() -> str:
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False, ser_json_inf_nan="constants")
 
 
-class Frozen(BaseModel):
+class FrozenModel(BaseModel):
     """A value inside a state file: immutable, strict about what is known, unknown fields kept."""
 
     model_config = ConfigDict(**_STRICT, frozen=True, extra="allow")

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from autoscirub.models.decision import Decision
 
-__all__ = ["CLIENTS", "ClientChange", "ClientName", "ClientSetup", "Scope"]
-
 ClientName = Literal["claude", "codex"]
 CLIENTS: tuple[ClientName, ...] = ("claude", "codex")
 

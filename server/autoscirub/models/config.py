@@ -9,18 +9,6 @@ from pydantic import AfterValidator, Field, model_validator
 
 from autoscirub.models.base import Closed
 
-__all__ = [
-    "AuditConfig",
-    "JudgeConfig",
-    "LimitsConfig",
-    "NumbersConfig",
-    "ProfileConfig",
-    "ProjectConfig",
-    "RerunConfig",
-    "RoundsConfig",
-    "RunConfig",
-]
-
 _HOW_LONG = frozenset({"seconds", "turns", "money", "at_once"})
 """Settings of a judge that bound one answer and decide nothing: a freeze does not lock them."""
 _Positive = Annotated[float, Field(gt=0)]

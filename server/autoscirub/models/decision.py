@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from autoscirub.models.base import Frozen, Sha256, UtcTime
+from autoscirub.models.base import FrozenModel, Sha256, UtcTime
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-__all__ = ["SIGNS", "Answer", "Asks", "Cost", "DecidedBy", "Decision", "Evidence", "overall", "weakest"]
 
 
 class Answer(StrEnum):
@@ -49,7 +47,7 @@ def weakest(sources: list[DecidedBy]) -> DecidedBy:
     return next((source for source in _WEAKEST_FIRST if source in sources), DecidedBy.CODE)
 
 
-class Evidence(Frozen):
+class Evidence(FrozenModel):
     """One thing that an answer rests on."""
 
     path: str | None = Field(default=None, description="file, relative to the project root")
@@ -60,21 +58,21 @@ class Evidence(Frozen):
     note: str | None = Field(default=None, description="what the value shows, in words")
 
 
-class Asks(Frozen):
+class Asks(FrozenModel):
     """Which ask of how many this answer came from."""
 
     ask: int
     of: int
 
 
-class Cost(Frozen):
+class Cost(FrozenModel):
     """What an answer cost; a price that nobody knows is null, never 0."""
 
     usd: float | None = None
     calls: int = 0
 
 
-class Decision(Frozen):
+class Decision(FrozenModel):
     """One conclusion: a question about a subject, its answer, and what the answer rests on."""
 
     subject: str = Field(description="what was decided about, such as a check id")

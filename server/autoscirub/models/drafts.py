@@ -10,10 +10,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from autoscirub.models.base import Frozen, StateModel
+from autoscirub.models.base import FrozenModel, StateModel
 from autoscirub.models.faults import nonfinite_faults, raise_faults, repeated_ids
-
-__all__ = ["LiteratureGrounding", "LiteratureSources", "RubricSkeleton", "SkeletonGoal", "TaskDataProfile"]
 
 _Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
 _Text = Annotated[str, Field(min_length=1, pattern=r"\S")]
@@ -29,7 +27,7 @@ class _Draft(StateModel):
         return self
 
 
-class SkeletonGoal(Frozen):
+class SkeletonGoal(FrozenModel):
     """One goal of the instruction, with the words of the instruction that state it."""
 
     goal_id: _Id

@@ -15,17 +15,6 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = [
-    "Fault",
-    "Path",
-    "describe_faults",
-    "id_key",
-    "nonfinite_faults",
-    "owner",
-    "raise_faults",
-    "repeated_ids",
-]
-
 Path = tuple[str | int, ...]
 
 _IDS = ("criterion_id", "goal_id", "id")

@@ -12,8 +12,6 @@ from pydantic import Field
 
 from autoscirub.models.base import StateModel, UtcTime
 
-__all__ = ["JobAnswer", "JobId", "JobProgress", "JobRequest"]
-
 JobId = Annotated[str, Field(pattern=r"^[a-z_]{1,40}-[0-9a-f]{12}$", description="tool-TWELVEHEXDIGITS")]
 
 

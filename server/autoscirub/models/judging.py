@@ -6,26 +6,12 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from autoscirub.models.base import Frozen, Sha256, StateModel, UtcTime
-
-__all__ = [
-    "Ask",
-    "CriterionVerdict",
-    "HypothesisVerdict",
-    "JudgeReply",
-    "JudgeRequest",
-    "KeptVerdict",
-    "Member",
-    "Usage",
-    "Withheld",
-    "WorkspaceFile",
-    "WorkspaceManifest",
-]
+from autoscirub.models.base import FrozenModel, Sha256, StateModel, UtcTime
 
 AskKind = Literal["hypothesis", "criterion"]
 
 
-class WorkspaceFile(Frozen):
+class WorkspaceFile(FrozenModel):
     """One file of a blinded workspace."""
 
     path: str = Field(description="relative to the workspace's root, as it is in the project")
@@ -33,14 +19,14 @@ class WorkspaceFile(Frozen):
     size: int = Field(description="bytes")
 
 
-class Withheld(Frozen):
+class Withheld(FrozenModel):
     """What a judge is not shown, and why."""
 
     path: str
     why: str
 
 
-class WorkspaceManifest(Frozen):
+class WorkspaceManifest(FrozenModel):
     """All that a judge is shown, and what was withheld. The digest is over the profile's name and the files."""
 
     profile: str
@@ -49,7 +35,7 @@ class WorkspaceManifest(Frozen):
     digest: Sha256
 
 
-class HypothesisVerdict(Frozen):
+class HypothesisVerdict(FrozenModel):
     """A judge's word on the hypothesis; null is its own word that it cannot tell. Reasons come before the flag."""
 
     reasoning: str
@@ -63,7 +49,7 @@ class HypothesisVerdict(Frozen):
         return self.supports_hypothesis
 
 
-class CriterionVerdict(Frozen):
+class CriterionVerdict(FrozenModel):
     """A judge's word on one criterion; null is its own word that it cannot tell. Reasons come before the flag."""
 
     criterion_id: str
@@ -81,7 +67,7 @@ class CriterionVerdict(Frozen):
         return self.satisfied
 
 
-class Usage(Frozen):
+class Usage(FrozenModel):
     """What one answer used. What nobody told is null, never 0."""
 
     input_tokens: int | None = None
@@ -94,7 +80,7 @@ class Usage(Frozen):
     seconds: float = 0.0
 
 
-class JudgeRequest(Frozen):
+class JudgeRequest(FrozenModel):
     """One question to a judge. A `command` judge gets it as JSON on stdin."""
 
     protocol: Literal[1] = 1
@@ -114,7 +100,7 @@ class JudgeRequest(Frozen):
     workspace_digest: Sha256
 
 
-class JudgeReply(Frozen):
+class JudgeReply(FrozenModel):
     """What came back, before anyone has read it."""
 
     text: str = Field(description="the reply as it came")
@@ -125,7 +111,7 @@ class JudgeReply(Frozen):
     usage: Usage = Field(default_factory=Usage)
 
 
-class Member(Frozen):
+class Member(FrozenModel):
     """One member of a panel: its verdict, or why it gave none that counts."""
 
     member: int
@@ -143,7 +129,7 @@ class Member(Frozen):
     usage: Usage = Field(default_factory=Usage)
 
 
-class KeptVerdict(StateModel):
+class CachedVerdict(StateModel):
     """`verdicts/KEY.json`: a panel's answer on one question, and everything that it was reached on."""
 
     file_name: ClassVar[str] = "KEY.json"
@@ -166,7 +152,7 @@ class KeptVerdict(StateModel):
     at: UtcTime
 
 
-class Ask(Frozen):
+class Ask(FrozenModel):
     """A line of `asks.jsonl`: one call of a judge, under whatever key."""
 
     kind: AskKind

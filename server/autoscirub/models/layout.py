@@ -13,8 +13,6 @@ from pydantic import Field, model_validator
 from autoscirub.models.base import Closed
 from autoscirub.models.faults import Fault, raise_faults
 
-__all__ = ["PLACEHOLDERS", "Layout", "LayoutEntry", "Party", "Room"]
-
 PLACEHOLDERS: dict[str, str] = {
     "NNN": r"(?!000$|000/)(?:\d{3}|[1-9]\d{3,})",
     "FILE": r".+",

@@ -6,24 +6,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from autoscirub.models.base import Frozen, Sha256, StateModel, UtcTime
+from autoscirub.models.base import FrozenModel, Sha256, StateModel, UtcTime
 from autoscirub.models.faults import Fault, raise_faults
-
-__all__ = [
-    "Actor",
-    "Ended",
-    "FileDigest",
-    "Instruction",
-    "Locks",
-    "Loop",
-    "LoopEnding",
-    "PredictionsLock",
-    "RubricLock",
-    "RunManifest",
-    "ScopeChange",
-    "SettingsLock",
-    "Unfreeze",
-]
 
 Actor = Literal["terminal", "ci", "agent", "command"]
 
@@ -32,7 +16,7 @@ LoopEnding = Literal[
 ]
 
 
-class FileDigest(Frozen):
+class FileDigest(FrozenModel):
     """One file as it was."""
 
     path: str = Field(description="relative to the project root")
@@ -40,7 +24,7 @@ class FileDigest(Frozen):
     size: int = Field(description="bytes")
 
 
-class Instruction(Frozen):
+class Instruction(FrozenModel):
     """What the work was asked to do."""
 
     path: str | None = None
@@ -48,7 +32,7 @@ class Instruction(Frozen):
     text: str | None = None
 
 
-class PredictionsLock(Frozen):
+class PredictionsLock(FrozenModel):
     """The freeze of the predictions, as recorded; `.prereg.lock` must agree with it."""
 
     path: str
@@ -62,7 +46,7 @@ class PredictionsLock(Frozen):
     by: Actor = "command"
 
 
-class ScopeChange(Frozen):
+class ScopeChange(FrozenModel):
     """A criterion, or a setting that decides, changed after the freeze, on the record."""
 
     at: UtcTime
@@ -84,7 +68,7 @@ class ScopeChange(Frozen):
         return f"scope changed at {self.at} by {self.by}: {self.reason} ({what})"
 
 
-class RubricLock(Frozen):
+class RubricLock(FrozenModel):
     """The freeze of the rubric, as recorded; every scope change renews it."""
 
     source: str = Field(description="the file that people write")
@@ -95,7 +79,7 @@ class RubricLock(Frozen):
     by: Actor = "command"
 
 
-class SettingsLock(Frozen):
+class SettingsLock(FrozenModel):
     """The settings that decide, as they were at the freeze."""
 
     sha256: Sha256 = Field(description="of the values as strict JSON")
@@ -103,7 +87,7 @@ class SettingsLock(Frozen):
     frozen_at: UtcTime
 
 
-class Locks(Frozen):
+class Locks(FrozenModel):
     """What decides and is locked, each once."""
 
     predictions: PredictionsLock | None = None
@@ -111,7 +95,7 @@ class Locks(Frozen):
     settings: SettingsLock | None = None
 
 
-class Ended(Frozen):
+class Ended(FrozenModel):
     """How and when the loop came to an end."""
 
     state: LoopEnding
@@ -120,7 +104,7 @@ class Ended(Frozen):
     at: UtcTime
 
 
-class Loop(Frozen):
+class Loop(FrozenModel):
     """The state of the loop of verifying and revising."""
 
     first_round: Annotated[int, Field(ge=1)] = Field(
@@ -134,7 +118,7 @@ class Loop(Frozen):
     continued: list[Ended] = Field(default_factory=list, description="endings that a person went on after")
 
 
-class Unfreeze(Frozen):
+class Unfreeze(FrozenModel):
     """A lock taken off again, for good on the record."""
 
     what: Literal["predictions"]

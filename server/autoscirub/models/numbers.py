@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-__all__ = ["NumberClass", "ReportNumber"]
-
 _NAMED = 3
 """Sources named in one line."""
 

@@ -15,16 +15,6 @@ if TYPE_CHECKING:
 
     from autoscirub.models.config import ProjectConfig
 
-__all__ = [
-    "POLICY_RULES",
-    "Policy",
-    "PolicyJudge",
-    "PolicyRerun",
-    "PolicyRule",
-    "against_policy",
-    "under_policy",
-]
-
 _Name = Annotated[str, Field(min_length=1)]
 _Members = Annotated[int, Field(ge=1, le=99)]
 _Dollars = Annotated[float, Field(gt=0)]

@@ -8,8 +8,6 @@ from pydantic import Field
 
 from autoscirub.models.base import Closed, Sha256, StateModel, UtcTime
 
-__all__ = ["ArtifactCheck", "ArtifactFormat", "Check", "ExprCheck", "Prereg", "PreregLock"]
-
 ArtifactFormat = Literal["png", "jpeg", "svg", "pdf", "csv", "json", "parquet"]
 
 _Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]

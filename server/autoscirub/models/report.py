@@ -10,21 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from autoscirub.models.base import Frozen, StateModel
+from autoscirub.models.base import FrozenModel, StateModel
 from autoscirub.models.decision import Answer, DecidedBy, Decision
 from autoscirub.models.faults import Fault, nonfinite_faults, raise_faults, repeated_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["CriterionResult", "CriterionStatus", "ReportSummary", "RoundNumber", "VerificationReport"]
-
 CriterionStatus = Literal["satisfied", "not_satisfied", "cannot_assess", "error"]
 
 RoundNumber = Annotated[int, Field(ge=1, description="rounds count from 1")]
 
 
-class CriterionResult(Frozen):
+class CriterionResult(FrozenModel):
     """What one criterion came to, with the evidence found and what is still missing."""
 
     criterion_id: Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
@@ -55,7 +53,7 @@ class CriterionResult(Frozen):
         return self
 
 
-class ReportSummary(Frozen):
+class ReportSummary(FrozenModel):
     """The counts, and what to mend first."""
 
     passed: int = Field(ge=0, description="criteria that are satisfied")

@@ -7,18 +7,8 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from autoscirub.models.base import Frozen, Sha256, StateModel, UtcTime, strict_json
+from autoscirub.models.base import FrozenModel, Sha256, StateModel, UtcTime, strict_json
 from autoscirub.models.decision import Answer, Decision
-
-__all__ = [
-    "PLAIN_PROCESS",
-    "TOO_LARGE",
-    "VALUES",
-    "RerunBasis",
-    "RerunRecord",
-    "counted_values",
-    "weakly_isolated",
-]
 
 TOO_LARGE = "f" * 64
 """Stands for an environment of too many files to be told from another: no answer stands on it."""
@@ -41,7 +31,7 @@ def weakly_isolated(decision: Decision) -> bool:
     )
 
 
-class RerunBasis(Frozen):
+class RerunBasis(FrozenModel):
     """What a rerun's answer is bound to: SHA-256 of each part, over canonical JSON. It goes stale with any of them."""
 
     code: Sha256 = Field(

@@ -10,17 +10,15 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from autoscirub.models.base import Frozen, StateModel, UtcTime
+from autoscirub.models.base import FrozenModel, StateModel, UtcTime
 from autoscirub.models.faults import nonfinite_faults, raise_faults
 from autoscirub.models.report import RoundNumber
-
-__all__ = ["Change", "ChangeSummary", "Event", "Infeasible", "RevisionPlan", "RevisionTarget"]
 
 _Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
 _RULES = ("no number is NaN or infinite, in unknown fields either",)
 
 
-class RevisionTarget(Frozen):
+class RevisionTarget(FrozenModel):
     """One criterion to mend. Never a refuted prediction: that is a result, not a gap."""
 
     criterion_id: _Id
@@ -46,7 +44,7 @@ class RevisionPlan(StateModel):
         return self
 
 
-class Change(Frozen):
+class Change(FrozenModel):
     """What was done about one criterion."""
 
     criterion_id: _Id
@@ -55,7 +53,7 @@ class Change(Frozen):
     remaining_gap: str = Field(default="", description="none, or what is still missing")
 
 
-class Infeasible(Frozen):
+class Infeasible(FrozenModel):
     """A criterion that the reviser says cannot be met; it stays unmet."""
 
     criterion_id: _Id
@@ -79,7 +77,7 @@ class ChangeSummary(StateModel):
         return self
 
 
-class Event(Frozen):
+class Event(FrozenModel):
     """One line of `revisions/events.jsonl`; a step may add fields of its own."""
 
     event: Annotated[str, Field(min_length=1, pattern=r"\S", description="what happened, such as start")]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from autoscirub.models.base import Frozen, StateModel
+from autoscirub.models.base import FrozenModel, StateModel
 from autoscirub.models.faults import Fault, nonfinite_faults, raise_faults, repeated_ids
 from autoscirub.models.manifest import ScopeChange
 from autoscirub.models.prereg import ArtifactFormat
@@ -19,30 +19,13 @@ from autoscirub.models.prereg import ArtifactFormat
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = [
-    "Criterion",
-    "ExecutableRubric",
-    "ExpectedArtifact",
-    "Goal",
-    "Priority",
-    "Provenance",
-    "RubricArtifact",
-    "RubricCheck",
-    "RubricExpr",
-    "RubricJudge",
-    "RubricNumbers",
-    "RubricRerun",
-    "RubricScore",
-    "ScopeChange",
-]
-
 Priority = Literal["high", "medium", "low"]
 
 _Id = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
 _Text = Annotated[str, Field(min_length=1, pattern=r"\S")]
 
 
-class Goal(Frozen):
+class Goal(FrozenModel):
     """What the instruction asks for; criteria say how it is met."""
 
     goal_id: _Id
@@ -50,7 +33,7 @@ class Goal(Frozen):
     requirement: str = ""
 
 
-class ExpectedArtifact(Frozen):
+class ExpectedArtifact(FrozenModel):
     """A thing that the work must leave behind."""
 
     type: str | None = Field(
@@ -68,7 +51,7 @@ class ExpectedArtifact(Frozen):
         return self.expected_path if self.expected_path and self.expected_path.strip() else None
 
 
-class Provenance(Frozen):
+class Provenance(FrozenModel):
     """Where a criterion came from."""
 
     instruction: list[str] = Field(default_factory=list)
@@ -76,7 +59,7 @@ class Provenance(Frozen):
     data_profile: list[str] = Field(default_factory=list)
 
 
-class _RubricCheck(Frozen):
+class _RubricCheck(FrozenModel):
     id: _Id = Field(description="unique within its criterion")
     description: str = ""
     covers: list[str] = Field(
@@ -137,7 +120,7 @@ RubricCheck = Annotated[
 """A criterion's check: a requirement, where a check of `prereg.toml` is a prediction."""
 
 
-class Criterion(Frozen):
+class Criterion(FrozenModel):
     """One requirement, and what would show that it is met."""
 
     criterion_id: _Id

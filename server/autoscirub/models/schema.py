@@ -16,7 +16,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from autoscirub.models.base import SCHEMA_VERSION
 from autoscirub.models.config import ProjectConfig
 from autoscirub.models.drafts import LiteratureGrounding, LiteratureSources, RubricSkeleton, TaskDataProfile
-from autoscirub.models.judging import Ask, KeptVerdict
+from autoscirub.models.judging import Ask, CachedVerdict
 from autoscirub.models.manifest import RunManifest
 from autoscirub.models.prereg import Prereg, PreregLock
 from autoscirub.models.report import VerificationReport
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pydantic import BaseModel
-
-__all__ = ["MODELS", "main", "schema_files", "schemas"]
 
 MODELS: dict[str, type[BaseModel]] = {
     "ask": Ask,
@@ -47,14 +45,14 @@ MODELS: dict[str, type[BaseModel]] = {
     "rubric_skeleton": RubricSkeleton,
     "run_manifest": RunManifest,
     "task_data_profile": TaskDataProfile,
-    "verdict": KeptVerdict,
+    "verdict": CachedVerdict,
     "verification": Verification,
     "verification_report": VerificationReport,
 }
 """Schema name -> the model that it is made from."""
 
 
-class _Schema(GenerateJsonSchema):
+class _SchemaGenerator(GenerateJsonSchema):
     """Pydantic's generator, without a title on every field: it would only repeat the field's name."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - pydantic's signature
@@ -79,13 +77,13 @@ def schema_files() -> dict[str, str]:
 
 
 def _schema(name: str, model: type[BaseModel]) -> dict[str, Any]:
-    body = model.model_json_schema(by_alias=True, schema_generator=_Schema)
+    body = model.model_json_schema(by_alias=True, schema_generator=_SchemaGenerator)
     _plain_descriptions(body)
     rules: tuple[str, ...] = getattr(model, "rules", ())
     if rules:
         body["description"] += " A schema cannot say, and the model checks besides: " + "; ".join(rules) + "."
     return {
-        "$schema": _Schema.schema_dialect,
+        "$schema": _SchemaGenerator.schema_dialect,
         "$id": f"urn:autoscirub:schema:{name}:{SCHEMA_VERSION}",
         "title": model.__name__,
         "description": body.pop("description"),

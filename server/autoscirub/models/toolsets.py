@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["BUILT", "CORE", "TOOLSETS"]
-
 CORE = "core"
 """The toolset that is always there."""
 

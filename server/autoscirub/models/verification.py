@@ -7,10 +7,8 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from autoscirub.models.base import Frozen, Sha256, StateModel, UtcTime
+from autoscirub.models.base import FrozenModel, Sha256, StateModel, UtcTime
 from autoscirub.models.decision import Decision, Evidence
-
-__all__ = ["CheckResult", "Digests", "JudgeVerdict", "Outcome", "Verification"]
 
 
 class Outcome(StrEnum):
@@ -21,7 +19,7 @@ class Outcome(StrEnum):
     FAILED = "failed"
 
 
-class CheckResult(Frozen):
+class CheckResult(FrozenModel):
     """What one registered check came to."""
 
     id: str
@@ -35,7 +33,7 @@ class CheckResult(Frozen):
     evidence: list[Evidence] = Field(default_factory=list)
 
 
-class JudgeVerdict(Frozen):
+class JudgeVerdict(FrozenModel):
     """A judge's word on the hypothesis; null is its own word that it cannot tell."""
 
     supports_hypothesis: bool | None
@@ -44,7 +42,7 @@ class JudgeVerdict(Frozen):
     concerns: list[str] = Field(default_factory=list)
 
 
-class Digests(Frozen):
+class Digests(FrozenModel):
     """The bytes that an outcome was reached on."""
 
     prereg: Sha256

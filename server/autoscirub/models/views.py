@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from autoscirub.models.decision import Decision
     from autoscirub.models.report import CriterionResult
 
-__all__ = ["Evaluation", "FileFaults", "LoopView", "NextStep", "Status", "Trust", "Validation"]
-
 
 @dataclass(frozen=True)
 class FileFaults:

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from autoscirub.models import WorkspaceManifest
 
-__all__ = ["render_blinded"]
-
 _LISTED = 60
 
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from autoscirub.models import CriterionResult, Decision, Ended, Outcome, VerificationReport
 
-__all__ = ["render_criterion", "render_ending", "render_report"]
-
 _SHOWN_SATISFIED = 30
 _DOUBTS = 5
 _ENDINGS = {

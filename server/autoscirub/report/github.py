@@ -13,9 +13,7 @@ from autoscirub.models import SIGNS, Answer
 from autoscirub.report.terminal import plain, sign
 
 if TYPE_CHECKING:
-    from autoscirub.models import Point, Points
-
-__all__ = ["ANNOTATIONS", "github_error", "inert", "render_github"]
+    from autoscirub.models import Annotation, Annotations
 
 ANNOTATIONS = 10
 """Of one kind, in one step: GitHub drops what is more, and says so nowhere."""
@@ -31,7 +29,7 @@ _UNSEEN = re.compile(
 """Characters that a comparison of texts may pass over, besides those that `plain` takes out."""
 
 
-def render_github(found: Points, stream: TextIO) -> str:
+def render_github(found: Annotations, stream: TextIO) -> str:
     """What does not hold, what could not be told, what was accepted; then one line over all of it."""
     errors, warnings = found.open(Answer.DOES_NOT_HOLD), found.open(Answer.COULD_NOT_BE_TOLD)
     lines: list[str] = []
@@ -52,7 +50,7 @@ def inert(text: str) -> str:
     return _COMMAND_START.sub(r"\1: ", "\n".join(lines)).replace("##[", "## [")
 
 
-def _annotation(level: str, point: Point) -> str:
+def _annotation(level: str, point: Annotation) -> str:
     properties: list[str] = []
     if point.path is not None:
         properties.append(f"file={_property(point.path)}")
@@ -62,7 +60,7 @@ def _annotation(level: str, point: Point) -> str:
     return f"::{level} {','.join(properties)}::{_data(_cut(point.message, _MESSAGE))}"
 
 
-def _last_line(found: Points, stream: TextIO) -> str:
+def _last_line(found: Annotations, stream: TextIO) -> str:
     errors, warnings = found.open(Answer.DOES_NOT_HOLD), found.open(Answer.COULD_NOT_BE_TOLD)
     holds, accepted = found.open(Answer.HOLDS), found.accepted
     counted = [

@@ -10,10 +10,7 @@ from autoscirub.report.terminal import plain, sign
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from autoscirub.models import Decision
-    from autoscirub.models.clients import ClientSetup
-
-__all__ = ["render_doctor", "render_done", "render_plan", "render_skills"]
+    from autoscirub.models import ClientSetup, Decision
 
 
 def render_plan(view: ClientSetup) -> str:

@@ -11,9 +11,7 @@ from autoscirub.models import Answer
 from autoscirub.report.terminal import plain
 
 if TYPE_CHECKING:
-    from autoscirub.models import Point, Points
-
-__all__ = ["junit_error", "render_junit"]
+    from autoscirub.models import Annotation, Annotations
 
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot hold, not even as a reference."""
@@ -24,7 +22,7 @@ _MESSAGE = 500
 _ELEMENTS = {Answer.DOES_NOT_HOLD: "failure", Answer.COULD_NOT_BE_TOLD: "error"}
 
 
-def render_junit(found: Points) -> str:
+def render_junit(found: Annotations) -> str:
     """One document: a suite for each part, a case for each point."""
     parts = dict.fromkeys([*(point.part for point in found.points), *found.said])
     suites = {part: [point for point in found.points if point.part == part] for part in parts}
@@ -49,7 +47,7 @@ def junit_error(kind: str, message: str) -> str:
     return _document(root)
 
 
-def _case(suite: Element, point: Point) -> None:
+def _case(suite: Element, point: Annotation) -> None:
     decision = point.decision
     about = {
         "classname": f"autoscirub.{point.part}",
@@ -71,7 +69,7 @@ def _case(suite: Element, point: Point) -> None:
     )
 
 
-def _counts(points: list[Point]) -> dict[str, str]:
+def _counts(points: list[Annotation]) -> dict[str, str]:
     counted = [point.decision.answer for point in points if not point.accepted]
     return {
         "tests": str(len(points)),

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from autoscirub.models import Decision
 
-__all__ = ["render_selftest"]
-
 
 def render_selftest(decisions: Sequence[Decision], stream: TextIO) -> str:
     """Each group with its attacks; below one what got through, or why it could not be told, and what helps."""

@@ -14,17 +14,6 @@ if TYPE_CHECKING:
 
     from autoscirub.models import Decision, Verification
 
-__all__ = [
-    "plain",
-    "render_decision",
-    "render_list",
-    "render_numbers",
-    "render_rerun",
-    "render_verification",
-    "sign",
-    "sign_for_error",
-]
-
 _ASCII_SIGNS = {Answer.HOLDS: "[ok]", Answer.DOES_NOT_HOLD: "[NO]", Answer.COULD_NOT_BE_TOLD: "[??]"}
 _COLOURS = {Answer.HOLDS: "32", Answer.DOES_NOT_HOLD: "31", Answer.COULD_NOT_BE_TOLD: "33"}
 _SHOWN_HELD = 30

@@ -9,9 +9,7 @@ from autoscirub.models import Answer
 from autoscirub.report.terminal import plain, render_decision, sign
 
 if TYPE_CHECKING:
-    from autoscirub.models.views import Evaluation, Status, Trust, Validation
-
-__all__ = ["render_evaluation", "render_status", "render_trust", "render_validation"]
+    from autoscirub.models import Evaluation, Status, Trust, Validation
 
 
 def render_status(found: Status, stream: TextIO) -> str:

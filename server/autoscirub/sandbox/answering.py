@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from anyio import CancelScope
 
-__all__ = ["AskedProgram"]
-
 _KEEPER = Path(__file__).with_name("keeper.py")
 _LIMITS = {"core": 0}  # a core of a program that holds a key would leave that on the disk
 _CHUNK = 65536

@@ -21,15 +21,6 @@ if TYPE_CHECKING:
 
     from autoscirub.sandbox.limits import Limits
 
-__all__ = [
-    "HOME",
-    "bubblewrap_command",
-    "bubblewrap_missing",
-    "bubblewrap_problem",
-    "fresh_user",
-    "hand_over",
-]
-
 HOME = "/tmp/.home"  # noqa: S108 - inside: a temporary file system of its own
 _ROOTS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _READ = ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime", "fonts", "ssl/openssl.cnf")

@@ -27,12 +27,10 @@ from autoscirub.sandbox.bubblewrap import (
 )
 from autoscirub.sandbox.limits import Limits
 from autoscirub.sandbox.scratch import remove_tree
-from autoscirub.sandbox.watch import Usage, can_look, end_all, excess, status_of, usage
+from autoscirub.sandbox.watch import ResourceUsage, can_look, end_all, excess, status_of, usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-__all__ = ["Isolated", "Isolation", "available", "run_isolated"]
 
 Isolation = Literal["best", "bubblewrap", "process"]
 
@@ -203,7 +201,7 @@ class _Run:
         gently: bool,
     ) -> None:
         self._limits, self._folders, self._marks, self._gently = limits, folders, marks, gently
-        self._before: Usage = usage(folders)
+        self._before: ResourceUsage = usage(folders)
         self._tail: deque[bytes] = deque()
         self._said_bytes = 0
         self._began = monotonic()

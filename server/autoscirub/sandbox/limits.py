@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Limits"]
-
 _GIB = 1024**3
 _LONGEST = 10_000_000
 """Seconds, a third of a year. Beyond any kernel's counting there are numbers that a configuration can still hold."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["Finished", "run_program"]
-
 _KEPT_BYTES = 64 * 1024
 _GRACE_SECONDS = 5.0
 
@@ -63,7 +61,7 @@ def run_program(
     except OSError as cause:
         raise SandboxError(f"{command[0]}: cannot be started: {cause.strerror}") from cause
     assert process.stdout is not None  # noqa: S101 - a pipe was asked for
-    reader = _Reader(process.stdout, said)
+    reader = _OutputReader(process.stdout, said)
     reader.start()
     timed_out = False
     try:
@@ -78,7 +76,7 @@ def run_program(
     return Finished(status, reader.text(), timed_out)
 
 
-class _Reader(threading.Thread):
+class _OutputReader(threading.Thread):
     """Reads what the program says until nobody holds the pipe, or until told to finish.
 
     A grandchild that left the process group may hold the pipe for ever, so the end of the file is not waited for.

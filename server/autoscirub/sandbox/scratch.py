@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["remove_tree"]
-
 
 def remove_tree(folder: Path) -> None:
     """Remove a folder and all below it, also where its folders were made unreadable. Follows no link."""

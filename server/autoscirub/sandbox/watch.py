@@ -17,22 +17,20 @@ if TYPE_CHECKING:
 
     from autoscirub.sandbox.limits import Limits
 
-__all__ = ["Usage", "can_look", "descendants", "end_all", "excess", "status_of", "usage"]
-
 _PROC = Path("/proc")
 _PATIENCE = 5.0
 _KILLED = 128 + signal.SIGKILL
 
 
 @dataclass(frozen=True)
-class Usage:
+class ResourceUsage:
     """What lies below a folder: bytes on the disk, and how many files and folders."""
 
     size: int
     files: int
 
 
-def usage(folders: Iterable[Path]) -> Usage:
+def usage(folders: Iterable[Path]) -> ResourceUsage:
     """What lies below `folders` now. What vanishes meanwhile, or cannot be listed, is not counted."""
     size = files = 0
     waiting = [str(folder) for folder in folders]
@@ -45,7 +43,7 @@ def usage(folders: Iterable[Path]) -> Usage:
                     size += getattr(status, "st_blocks", 0) * 512
                     if stat.S_ISDIR(status.st_mode):
                         waiting.append(entry.path)
-    return Usage(size, files)
+    return ResourceUsage(size, files)
 
 
 def can_look() -> bool:
@@ -67,7 +65,7 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
-def excess(pid: int, limits: Limits, before: Usage, folders: Iterable[Path]) -> str | None:
+def excess(pid: int, limits: Limits, before: ResourceUsage, folders: Iterable[Path]) -> str | None:
     """What the run uses beyond its limits, in words; None while it keeps to them."""
     processes = descendants(pid)
     if len(processes) > limits.processes:

@@ -7,23 +7,20 @@ import re
 import stat
 from typing import TYPE_CHECKING
 
-from autoscirub.checks import LOCK_NAME, find_report, find_results, result_places
+from autoscirub.checks import find_report, find_results, result_places
+from autoscirub.checks.predictions import LOCK_NAME
 from autoscirub.data import config_text, template
 from autoscirub.errors import ConfigError
-from autoscirub.models import RunManifest
-from autoscirub.models.found import SUBJECTS, Initialised, Question, Taken
-from autoscirub.setup.choosing import choose, command_of, path_of
-from autoscirub.setup.finding import find_setup
+from autoscirub.models import SUBJECTS, Choice, Initialised, RunManifest, SetupQuestion
+from autoscirub.setup.discover import choose, command_of, find_setup, path_of
 from autoscirub.store import load_config, open_project, write_atomic
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from autoscirub.models.found import Subject, Value
-    from autoscirub.setup.choosing import Ask
+    from autoscirub.models import Subject, Value
+    from autoscirub.setup.discover import Ask
     from autoscirub.store import Project
-
-__all__ = ["initialise"]
 
 _SHOWN = 9
 """Candidates that a question offers by number."""
@@ -83,7 +80,7 @@ def _keep(opened: Project, laid: Initialised, said: dict[Subject, Value]) -> Non
             raise ConfigError(
                 f"{source}: says {key} = {shown!r}, not {asked!r}; change it there, init overwrites nothing"
             )
-        laid.taken[subject] = Taken(value, "config", f"{source} has it" if value else f"{source} names none")
+        laid.taken[subject] = Choice(value, "config", f"{source} has it" if value else f"{source} names none")
     laid.kept.append(str(source))
 
 
@@ -96,12 +93,12 @@ def _find(
     lead = f"in {opened.root}: looked at {laid.found.files:,} files; nothing is run"
     for subject in SUBJECTS:
         if subject in said:
-            laid.taken[subject] = Taken(said[subject], "flag", f"--{subject}")
+            laid.taken[subject] = Choice(said[subject], "flag", f"--{subject}")
         elif recorded:
             # What decides is locked by then, also that it is not set: setting it here would be a change of scope.
-            laid.taken[subject] = Taken(None, "open", "there is a record already, so nothing was looked for")
+            laid.taken[subject] = Choice(None, "open", "there is a record already, so nothing was looked for")
         else:
-            question = Question(subject, tuple(laid.found.of(subject)[:_SHOWN]), lead)
+            question = SetupQuestion(subject, tuple(laid.found.of(subject)[:_SHOWN]), lead)
             lead = ""
             laid.taken[subject] = choose(question, opened.root, ask=ask, yes=yes)
     results, command = laid.taken["results"].value, laid.taken["run"].value

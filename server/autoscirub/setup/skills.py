@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from autoscirub.data import data_dir, load_layout
 from autoscirub.errors import ConfigError, StateError
-from autoscirub.models import Answer, Decision, Evidence, now
-from autoscirub.models.toolsets import BUILT, TOOLSETS
+from autoscirub.models import BUILT, TOOLSETS, Answer, Decision, Evidence, now
 from autoscirub.store import leads_out, read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from autoscirub.models.layout import Layout
-
-__all__ = ["describe_skills", "lint_skills", "skill_faults", "skills_in"]
+    from autoscirub.models import Layout
 
 FILE = "SKILL.md"
 TOOLS_KEY, READS_KEY, WRITES_KEY = "autoscirub-tools", "autoscirub-reads", "autoscirub-writes"

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["CONFIG_NAMES", "LoadedConfig", "load_config", "read_toml"]
-
 _LIMITS = {"autoscirub.toml": 256 * 1024, "pyproject.toml": 1024 * 1024, ".autoscirub/config.yaml": 64 * 1024}
 """Bytes. Far above what people write; PyYAML needs a second for 60 KB."""
 

@@ -12,23 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autoscirub.errors import StateError
-from autoscirub.store.steps import step
+from autoscirub.store.write_points import step
 
 if TYPE_CHECKING:
     from collections.abc import Generator
-
-__all__ = [
-    "TEMPORARY_PREFIX",
-    "describe_kind",
-    "is_path",
-    "leads_out",
-    "read_regular",
-    "refuse_unusable",
-    "regular_chunks",
-    "sha256_bytes",
-    "sha256_file",
-    "write_atomic",
-]
 
 TEMPORARY_PREFIX = ".tmp-"
 """Half-written files begin like this; a kill can leave one behind, and it is never read."""

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["SAFE_CONFIGURATION", "SAFE_ENVIRONMENT", "GitAnswer", "GitRunner", "git_program", "plain"]
-
 SAFE_CONFIGURATION: tuple[tuple[str, str], ...] = (
     # programs that a repository's configuration could name
     ("core.hooksPath", os.devnull),

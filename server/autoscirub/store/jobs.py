@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from autoscirub.errors import CorruptError, StateError
-from autoscirub.models import StateModel, now, strict_json
-from autoscirub.models.jobs import JobAnswer, JobProgress, JobRequest
+from autoscirub.models import JobAnswer, JobProgress, JobRequest, StateModel, now, strict_json
 from autoscirub.store.files import TEMPORARY_PREFIX, leads_out, read_regular, write_atomic
 from autoscirub.store.locks import LEASE_NAME, LOCK_NAME, state_lock
 from autoscirub.store.state import decode, lay_gitignore
@@ -25,18 +24,6 @@ from autoscirub.store.state import decode, lay_gitignore
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-__all__ = [
-    "BEGIN_SECONDS",
-    "JOBS_DIR",
-    "KEPT_JOBS",
-    "Job",
-    "find_job",
-    "jobs",
-    "new_job",
-    "one_starts",
-    "running",
-]
 
 JOBS_DIR = "jobs"
 KEPT_JOBS = 50

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["HOLDER_NAME", "LEASE_NAME", "LOCK_NAME", "PATIENCE", "state_lock"]
-
 LOCK_NAME = ".lock"
 LEASE_NAME = ".lock.lease"
 HOLDER_NAME = ".lock.holder"

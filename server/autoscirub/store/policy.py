@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from autoscirub.models import Policy, ProjectConfig
 
-__all__ = ["POLICY_NAME", "POLICY_VARIABLE", "LoadedPolicy", "apply_policy", "load_policy"]
-
 POLICY_VARIABLE = "AUTOSCIRUB_POLICY"
 POLICY_NAME = "policy.toml"
 _LIMIT = 256 * 1024

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from autoscirub.models import ProjectConfig
 
-__all__ = ["Project", "open_project"]
-
 
 @dataclass(frozen=True)
 class Project:

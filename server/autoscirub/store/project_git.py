@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from autoscirub.store.git import GitAnswer
 
-__all__ = ["Ignored", "ProjectHead", "ask_ignored", "ignored_paths", "project_head", "repository_top"]
-
 _SECONDS = 30.0
 _MOST_FILTERS = 200
 _MOST_REFUSED = 16

@@ -14,8 +14,6 @@ from autoscirub.store.files import is_path, leads_out
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["DEFAULT_STATE_DIR", "ROOT_MARKS", "Location", "resolve"]
-
 DEFAULT_STATE_DIR = ".autoscirub"
 ROOT_MARKS = (".autoscirub", "autoscirub.toml", ".git")
 _NAMED_BY_THE_USER = ("--state-dir", "AUTOSCIRUB_STATE_DIR")

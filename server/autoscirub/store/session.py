@@ -13,19 +13,16 @@ from typing import TYPE_CHECKING, Any
 from autoscirub.errors import CorruptError, StateError
 from autoscirub.models import Locks, RunManifest, strict_json
 from autoscirub.store.files import leads_out, sha256_bytes, sha256_file, write_atomic
-from autoscirub.store.history import History, placeless
-from autoscirub.store.history_repository import path_problem
+from autoscirub.store.history import History, path_problem, placeless
 from autoscirub.store.project_git import ProjectHead, ask_ignored, project_head
 from autoscirub.store.state import ASIDE_MARK, decode
-from autoscirub.store.steps import step
+from autoscirub.store.write_points import step
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from autoscirub.store.project import Project
-
-__all__ = ["LOCKED", "MARK_NAME", "STATE", "Session", "refuse_moved"]
 
 STATE = "state/"
 """In a commit: the state files as we wrote them. What others wrote there is not in it."""

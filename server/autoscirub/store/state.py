@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-__all__ = ["ASIDE_MARK", "CORRUPT_MARK", "StateStore", "decode", "json_path", "lay_gitignore", "model_faults"]
-
 CORRUPT_MARK = ".corrupt-"
 ASIDE_MARK = ".aside-"
 _LIMIT = 64 * 1024 * 1024

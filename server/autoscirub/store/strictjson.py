@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["MAX_DEPTH", "MAX_DIGITS", "JsonFault", "line_of", "lines_of", "parse"]
-
 MAX_DEPTH = 200
 """Levels of nesting. Results are shallow; what is deeper only serves to exhaust a stack."""
 
@@ -78,7 +76,7 @@ def parse(data: bytes, *, allow_nonfinite: bool = False, allow_overflow: bool = 
         hooks["parse_float"] = _bounded(float if overflows else _finite)
     try:
         value = json.loads(text, **hooks)
-    except _Found as found:
+    except _FaultAt as found:
         raise JsonFault(found.problem, found.line_in(text)) from None
     except json.JSONDecodeError as error:
         raise _syntax_fault(error, text) from None
@@ -111,7 +109,7 @@ def lines_of(text: str, paths: Iterable[tuple[str | int, ...]]) -> dict[tuple[st
     }
 
 
-class _Found(ValueError):  # noqa: N818 - a fault found inside a parser hook, which knows no position
+class _FaultAt(ValueError):  # noqa: N818 - a fault found inside a parser hook, which knows no position
     def __init__(self, problem: str, line_in: Callable[[str], int | None]) -> None:
         super().__init__(problem)
         self.problem, self.line_in = problem, line_in
@@ -156,7 +154,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise _Found(
+                raise _FaultAt(
                     f"the key {_short(key)} stands twice in one object", partial(_duplicate_line, key=key)
                 )
             seen.add(key)
@@ -168,20 +166,20 @@ def _short(key: str) -> str:
 
 
 def _no_constant(token: str) -> float:
-    raise _Found(f"the token {token} is not JSON", partial(_bare_line, token=token))
+    raise _FaultAt(f"the token {token} is not JSON", partial(_bare_line, token=token))
 
 
 def _finite(digits: str) -> float:
     number = float(digits)
     if math.isinf(number):
-        raise _Found(f"the number {digits[:40]} is too large", partial(_bare_line, token=digits))
+        raise _FaultAt(f"the number {digits[:40]} is too large", partial(_bare_line, token=digits))
     return number
 
 
 def _bounded(convert: Callable[[str], Any]) -> Callable[[str], Any]:
     def convert_bounded(digits: str) -> Any:
         if _LONG_NUMBER.search(digits.encode()):
-            raise _Found(f"a number of more than {MAX_DIGITS:,} digits", partial(_bare_line, token=digits))
+            raise _FaultAt(f"a number of more than {MAX_DIGITS:,} digits", partial(_bare_line, token=digits))
         return convert(digits)
 
     return convert_bounded

@@ -13,8 +13,6 @@ from autoscirub.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["not_utf8", "read_toml", "shown", "validated"]
-
 _Model = TypeVar("_Model", bound=BaseModel)
 _MAX_FAULTS = 20
 

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-__all__ = ["toml_strings"]
-
 # Strings first, so that nothing inside one passes for a key, a table or a comment. Possessive, so that a string of a
 # million characters costs no more than reading it.
 _TOKEN = re.compile(

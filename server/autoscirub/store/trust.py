@@ -13,8 +13,6 @@ from autoscirub.store.userdata import read_user_json, update_user_json
 if TYPE_CHECKING:
     from autoscirub.models import ProjectConfig
 
-__all__ = ["TrustView", "grant_trust", "is_trusted", "trust_view"]
-
 _FILE = "trust.json"
 
 

@@ -19,16 +19,6 @@ from autoscirub.store.strictjson import JsonFault, parse
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-__all__ = [
-    "DATA_DIR_VARIABLE",
-    "held",
-    "read_user_json",
-    "update_user_json",
-    "user_data_dir",
-    "user_data_path",
-    "write_user_json",
-]
-
 DATA_DIR_VARIABLE = "AUTOSCIRUB_DATA_DIR"
 _LIMIT = 16 * 1024 * 1024
 _LOCK_SECONDS = 30.0

@@ -10,9 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from autoscirub.models import Decision
-    from autoscirub.workflow.round_verification import Checked
-
-__all__ = ["ACCEPTABLE", "ACCEPTED", "accepted_of", "answer_of"]
+    from autoscirub.workflow.rounds import RoundCheck
 
 ACCEPTABLE = (Outcome.REFUTED.value,)
 """Refuted is a finding. Nothing else that is open or does not hold may be waved through."""
@@ -20,7 +18,7 @@ ACCEPTABLE = (Outcome.REFUTED.value,)
 ACCEPTED = "refuted, accepted: a result like any other"
 
 
-def accepted_of(checked: Checked, outcomes: Collection[str]) -> list[Decision]:
+def accepted_of(checked: RoundCheck, outcomes: Collection[str]) -> list[Decision]:
     """The Decisions that do not count, because the predictions' outcome is one of `outcomes`."""
     verification = checked.verification
     if verification is None or verification.outcome.value not in {*outcomes} & {*ACCEPTABLE}:
@@ -28,7 +26,7 @@ def accepted_of(checked: Checked, outcomes: Collection[str]) -> list[Decision]:
     return list(verification.decisions)
 
 
-def answer_of(checked: Checked, accepted: Sequence[Decision] = ()) -> Answer:
+def answer_of(checked: RoundCheck, accepted: Sequence[Decision] = ()) -> Answer:
     """The answer over everything that counts. Nothing but what is accepted holds; nothing at all is not told."""
     ids = {id(decision) for decision in accepted}
     counted = [decision for decision in checked.decisions if id(decision) not in ids]

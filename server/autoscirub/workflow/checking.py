@@ -5,14 +5,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from autoscirub.checks import (
-    PREDICTIONS_LIMIT,
-    PREDICTIONS_NAME,
-    check_numbers,
-    find_report,
-    lint_predictions,
-    load_rubric,
-)
+from autoscirub.checks import find_report
+from autoscirub.checks.numbers import check_numbers
+from autoscirub.checks.predictions import PREDICTIONS_LIMIT, PREDICTIONS_NAME, lint_predictions
+from autoscirub.checks.rubric import load_rubric
 from autoscirub.errors import CheckError
 from autoscirub.models import (
     Answer,
@@ -26,20 +22,24 @@ from autoscirub.models import (
     strict_json,
 )
 from autoscirub.store import Project, Session, open_project, refuse_moved, sha256_bytes
-from autoscirub.workflow.asking import asking_of
-from autoscirub.workflow.locking import require_rubric, with_judge
+from autoscirub.workflow.judges import asking_of
+from autoscirub.workflow.locks import require_rubric, with_judge
 from autoscirub.workflow.rerunning import record_rerun, standing_rerun
-from autoscirub.workflow.round_verification import Checked, Revision, RoundVerification
-from autoscirub.workflow.rounds import current_round, kept_model, read_rounds
+from autoscirub.workflow.rounds import (
+    Revision,
+    RoundCheck,
+    RoundVerification,
+    current_round,
+    kept_model,
+    read_rounds,
+)
 from autoscirub.workflow.verifying import predictions_claimed, reached_on, verify_predictions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from autoscirub.checks import Rubric
-
-__all__ = ["check", "check_step", "is_as_verified"]
+    from autoscirub.checks.rubric import Rubric
 
 
 def check(
@@ -52,7 +52,7 @@ def check(
     changes: Sequence[Change] = (),
     infeasible: Sequence[Infeasible] = (),
     progress: Callable[[int, int], None] | None = None,
-) -> Checked:
+) -> RoundCheck:
     """Decide everything that is set up. What is not frozen is shown as such and not evaluated.
 
     With a frozen rubric this verifies the open round again, or, after a plan, closes that round with a summary
@@ -108,9 +108,9 @@ def check_step(
     fresh: bool = False,
     max_rounds: int | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> Checked:
+) -> RoundCheck:
     """One verification on an opened project, recorded. See `check`."""
-    checked = Checked([], notices=session.notices)
+    checked = RoundCheck([], notices=session.notices)
     state: dict[str, bytes | None] = {}
     facts: dict[str, object] = {}
     at = now()
@@ -153,7 +153,7 @@ def check_step(
     return checked
 
 
-def _one_reading(opened: Project, checked: Checked, criteria: dict[str, str]) -> dict[str, str]:
+def _one_reading(opened: Project, checked: RoundCheck, criteria: dict[str, str]) -> dict[str, str]:
     """The files that everything in `checked` was decided on, with their digests.
 
     Raises StateError when two parts were decided on different bytes of one file: they would say together what is
@@ -203,7 +203,7 @@ def _anything_frozen(opened: Project, session: Session) -> bool:
     return predictions_claimed(opened, session) or session.recorded_locks.rubric is not None
 
 
-def _add_numbers(opened: Project, session: Session, checked: Checked) -> None:
+def _add_numbers(opened: Project, session: Session, checked: RoundCheck) -> None:
     """Whether every number in the report is found in the results. Without a report nothing, unless there was one."""
     if find_report(opened.root, opened.config.report) is not None:
         checked.numbers = check_numbers(opened.root)
@@ -233,9 +233,9 @@ def _had_report(session: Session) -> str | None:
 
 def _look(
     opened: Project, session: Session, *, fresh: bool, progress: Callable[[int, int], None] | None
-) -> Checked:
+) -> RoundCheck:
     """The same answers, recorded nowhere."""
-    checked = Checked([], notices=session.notices)
+    checked = RoundCheck([], notices=session.notices)
     checked.rerun = standing_rerun(opened, session, may="run", fresh=fresh)
     asking = asking_of(opened, session, None, now())
     if predictions_claimed(opened, session):

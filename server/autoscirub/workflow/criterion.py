@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from autoscirub.checks import decide_criterion, gather, load_rubric
+from autoscirub.checks.criteria import decide_criterion, gather
+from autoscirub.checks.rubric import load_rubric
 from autoscirub.errors import CheckError
 from autoscirub.models import now
 from autoscirub.store import open_project
-from autoscirub.workflow.asking import NOT_ASKED as NOTHING_ASKED
-from autoscirub.workflow.asking import asking_of
-from autoscirub.workflow.locking import require_rubric, require_settings, with_judge
-from autoscirub.workflow.reading import Reader
+from autoscirub.workflow.judges import NOT_ASKED as NOTHING_ASKED
+from autoscirub.workflow.judges import Reader, asking_of
+from autoscirub.workflow.locks import require_rubric, require_settings, with_judge
 from autoscirub.workflow.rerunning import standing_rerun
 from autoscirub.workflow.rounds import current_round, read_rounds
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from autoscirub.checks import Rubric
+    from autoscirub.checks.rubric import Rubric
     from autoscirub.models import Criterion, CriterionResult, Decision
     from autoscirub.store import Project, Session
-
-__all__ = ["named_criterion", "verify_criterion"]
 
 
 def verify_criterion(

@@ -5,11 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from autoscirub.checks import RUBRIC_LIMIT, RUBRIC_NAME, SHORT_NAME, lint_rubric, read_rubric
-from autoscirub.checks.rubric import SHORT_WORDS
+from autoscirub.checks.rubric import (
+    RUBRIC_LIMIT,
+    RUBRIC_NAME,
+    SHORT_NAME,
+    SHORT_WORDS,
+    lint_rubric,
+    read_rubric,
+)
 from autoscirub.errors import CheckError, TamperedError
-from autoscirub.models import now, strict_json
-from autoscirub.models.drafts import LiteratureGrounding, LiteratureSources, RubricSkeleton, TaskDataProfile
+from autoscirub.models import (
+    LiteratureGrounding,
+    LiteratureSources,
+    RubricSkeleton,
+    TaskDataProfile,
+    now,
+    strict_json,
+)
 from autoscirub.store import decode, open_project, sha256_bytes
 
 if TYPE_CHECKING:
@@ -17,8 +29,6 @@ if TYPE_CHECKING:
 
     from autoscirub.models import StateModel
     from autoscirub.store import Project, Session
-
-__all__ = ["DRAFTS", "Written", "write_state"]
 
 DRAFTS: dict[str, type[StateModel] | None] = {
     RubricSkeleton.file_name: RubricSkeleton,
@@ -31,7 +41,7 @@ DRAFTS: dict[str, type[StateModel] | None] = {
 
 
 @dataclass(frozen=True)
-class Written:
+class WriteResult:
     """A file as it lies there now."""
 
     file: str
@@ -51,7 +61,7 @@ def write_state(
     expected_sha256: str | None = None,
     project: str | Path | None = None,
     state_dir: str | Path | None = None,
-) -> Written:
+) -> WriteResult:
     """Write one of `DRAFTS`, validated, atomically, on the record.
 
     A file that is there is replaced only when `expected_sha256` names what is there: nobody's work is lost unseen.
@@ -68,11 +78,11 @@ def write_state(
         found = opened.state.read_bytes(file)
         digest = sha256_bytes(data)
         if found == data:
-            return Written(file, digest, False, *_lint(opened, data, file), session.notices)
+            return WriteResult(file, digest, False, *_lint(opened, data, file), session.notices)
         _refuse_unexpected(file, found, expected_sha256)
         facts = {"file": file, "sha256": digest, "by": "agent"}
         session.record("write_state", at=now(), facts=facts, state={file: data})
-        return Written(file, digest, True, *_lint(opened, data, file), session.notices)
+        return WriteResult(file, digest, True, *_lint(opened, data, file), session.notices)
 
 
 def _not_writable(file: str) -> str:

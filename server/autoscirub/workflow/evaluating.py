@@ -5,16 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autoscirub.checks import compile_expr, find_results, load_results, plain_value, read_results
+from autoscirub.checks import find_results, load_results, read_results
+from autoscirub.checks.expressions import compile_expr
+from autoscirub.checks.predictions import plain_value
 from autoscirub.errors import NotEvaluable, ResultsError
-from autoscirub.models import Answer, Decision, Evidence, now
-from autoscirub.models.views import Evaluation
+from autoscirub.models import Answer, Decision, Evaluation, Evidence, now
 from autoscirub.store import open_project, read_regular
 
 if TYPE_CHECKING:
     from autoscirub.checks import Results
-
-__all__ = ["evaluate"]
 
 
 def evaluate(

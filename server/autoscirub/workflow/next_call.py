@@ -5,25 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from autoscirub.checks import RUBRIC_NAME
-from autoscirub.models import Answer
-from autoscirub.models.views import LoopView
-from autoscirub.store import open_project
-from autoscirub.store.jobs import running
-from autoscirub.store.session import MARK_NAME
-from autoscirub.store.state import lay_gitignore
+from autoscirub.checks.rubric import RUBRIC_NAME
+from autoscirub.models import Answer, LoopView
+from autoscirub.store import MARK_NAME, lay_gitignore, open_project, running
 from autoscirub.workflow.rounds import unjudged
-from autoscirub.workflow.standing import status
+from autoscirub.workflow.status import status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from autoscirub.models import CriterionResult, Decision
-    from autoscirub.models.views import Status
-    from autoscirub.workflow.round_verification import Checked
-
-__all__ = ["NextCall", "call_after", "call_of", "next_call"]
+    from autoscirub.models import CriterionResult, Decision, Status
+    from autoscirub.workflow.rounds import RoundCheck
 
 _PREDICTIONS = "predictions"
 """The subject of the outcome's Decision. A file or a rerun can have *failed*, too."""
@@ -97,7 +90,7 @@ def call_of(found: Status, job: str | None = None) -> NextCall:
     )
 
 
-def call_after(checked: Checked) -> NextCall:
+def call_after(checked: RoundCheck) -> NextCall:
     """The one call after a check, from what it found: nothing is looked at a second time."""
     report = checked.report
     if report is None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from autoscirub.checks import last_output, rerun_basis, rerun_record
-from autoscirub.checks import rerun as run_again
+from autoscirub.checks.rerun import last_output, rerun_basis, rerun_record
+from autoscirub.checks.rerun import rerun as run_again
 from autoscirub.errors import SandboxError
 from autoscirub.models import TOO_LARGE, Answer, DecidedBy, Decision, RerunRecord, now, strict_json
 from autoscirub.sandbox import available, bubblewrap_missing
@@ -16,10 +16,8 @@ from autoscirub.workflow.rounds import kept_model
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from autoscirub.checks import Rerun
+    from autoscirub.checks.rerun import Rerun
     from autoscirub.store import Project, Session
-
-__all__ = ["NOT_RERUN", "May", "RerunStanding", "record_rerun", "required_rerun", "rerun", "standing_rerun"]
 
 May = Literal["look", "ask", "run"]
 """What may be started: nothing; the interpreter outside, to ask what is installed; the project's command. The last two
@@ -31,7 +29,7 @@ NOT_TRUSTED_HERE = "not rerun here: not trusted (`autoscirub trust` shows what w
 
 
 @dataclass(frozen=True)
-class RerunStanding:
+class RerunStatus:
     """What is known of a rerun now."""
 
     decision: Decision
@@ -71,9 +69,7 @@ class RerunStanding:
                 session.history.remember_report(data)
 
 
-def standing_rerun(
-    opened: Project, session: Session, *, may: May, fresh: bool = False
-) -> RerunStanding | None:
+def standing_rerun(opened: Project, session: Session, *, may: May, fresh: bool = False) -> RerunStatus | None:
     """How the rerun stands; None where nothing says how to run.
 
     The kept answer stands while code, inputs, environment and results are what it is bound to, and while this machine
@@ -94,7 +90,7 @@ def standing_rerun(
     return replace(standing, required=required)
 
 
-def _standing(opened: Project, session: Session, may: May, *, fresh: bool) -> RerunStanding:
+def _standing(opened: Project, session: Session, may: May, *, fresh: bool) -> RerunStatus:
     trusted = is_trusted(trust_view(opened.config), str(opened.root))
     may = may if trusted else "look"
     kept = kept_model(session, RerunRecord.file_name, RerunRecord)
@@ -120,14 +116,14 @@ def _standing(opened: Project, session: Session, may: May, *, fresh: bool) -> Re
             stale += " (the environment is too large to be told)"
         return _not_rerun(f"{why}; {stale}" if not trusted else f"{stale}; `autoscirub rerun` runs it again")
     if here:
-        return RerunStanding(kept.decision, kept)
+        return RerunStatus(kept.decision, kept)
     said = f"{why}; kept from {kept.at}, when it was run elsewhere"
     word = f"{kept.decision.word} elsewhere"
     decision = kept.decision.model_copy(update={"word": word, "open": [said, *kept.decision.open]})
-    return RerunStanding(decision, kept, elsewhere=True)
+    return RerunStatus(decision, kept, elsewhere=True)
 
 
-def required_rerun(standing: RerunStanding | None) -> list[Decision]:
+def required_rerun(standing: RerunStatus | None) -> list[Decision]:
     """The decision of a rerun that is required, so that it counts beside what a command is over; else nothing."""
     return [standing.decision] if standing is not None and standing.required else []
 
@@ -148,14 +144,14 @@ def _came_to_nothing(kept: RerunRecord | None) -> str:
     return f"the rerun of {kept.at} came to no answer: {first}"
 
 
-def _ran(opened: Project) -> RerunStanding:
+def _ran(opened: Project) -> RerunStatus:
     done = run_again(opened, trusted=True)
     record = rerun_record(opened, done)
     decision = record.decision if record else done.decision
-    return RerunStanding(decision, record, ran=record is not None, output=last_output(done))
+    return RerunStatus(decision, record, ran=record is not None, output=last_output(done))
 
 
-def _not_rerun(*why: str) -> RerunStanding:
+def _not_rerun(*why: str) -> RerunStatus:
     decision = Decision(
         subject="rerun",
         question="Do the results come out of the code again?",
@@ -165,7 +161,7 @@ def _not_rerun(*why: str) -> RerunStanding:
         open=[line for line in why if line],
         at=now(),
     )
-    return RerunStanding(decision)
+    return RerunStatus(decision)
 
 
 def _joined(names: list[str]) -> str:
@@ -190,11 +186,11 @@ def rerun(
     record = rerun_record(opened, done)
     if record is not None:
         with opened.writing() as session:
-            record_rerun(session, RerunStanding(record.decision, record, ran=True))
+            record_rerun(session, RerunStatus(record.decision, record, ran=True))
     return done
 
 
-def record_rerun(session: Session, standing: RerunStanding) -> None:
+def record_rerun(session: Session, standing: RerunStatus) -> None:
     """A step of its own for a rerun that ran just now. Raises StateError when what it was compared with changed."""
     standing.remember(session)
     reached = standing.reached_on()

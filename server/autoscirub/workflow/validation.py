@@ -6,12 +6,10 @@ import json
 import os
 from typing import TYPE_CHECKING, Literal
 
-from autoscirub.checks import lint_predictions
+from autoscirub.checks.predictions import lint_predictions
 from autoscirub.data import data_dir, load_layout
 from autoscirub.errors import AutoscirubError, ConfigError
-from autoscirub.models import Answer, Decision, Evidence, StateModel, now
-from autoscirub.models.schema import MODELS
-from autoscirub.models.views import FileFaults, Validation
+from autoscirub.models import MODELS, Answer, Decision, Evidence, FileFaults, StateModel, Validation, now
 from autoscirub.store import (
     ASIDE_MARK,
     CORRUPT_MARK,
@@ -30,9 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from autoscirub.models.layout import LayoutEntry
-
-__all__ = ["validate", "validate_project"]
+    from autoscirub.models import LayoutEntry
 
 _LIMIT = 256 * 1024 * 1024
 

@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from autoscirub.checks import (
+from autoscirub.checks import Results, find_results, load_results
+from autoscirub.checks.predictions import (
     LOCK_NAME,
     OUTCOME_ANSWERS,
     PREDICTIONS_LIMIT,
     PREDICTIONS_NAME,
     Predictions,
-    Results,
     decide_outcome,
     evaluate_checks,
-    find_results,
     freeze_note,
-    load_results,
     read_lock,
     read_predictions,
     require_frozen,
@@ -37,11 +35,9 @@ from autoscirub.models import (
     weakest,
 )
 from autoscirub.store import Project, open_project, sha256_bytes
-from autoscirub.workflow.asking import asking_of
 from autoscirub.workflow.bulk import without_collecting
-from autoscirub.workflow.freezing import earlier_results
-from autoscirub.workflow.hypothesis import judge_hypothesis
-from autoscirub.workflow.locking import require_settings, with_judge
+from autoscirub.workflow.judges import asking_of, judge_hypothesis
+from autoscirub.workflow.locks import earlier_results, require_settings, with_judge
 from autoscirub.workflow.rerunning import NOT_RERUN, required_rerun, standing_rerun
 from autoscirub.workflow.rounds import current_round, read_rounds
 
@@ -50,15 +46,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from autoscirub.store import Session
-    from autoscirub.workflow.asking import Asking
-    from autoscirub.workflow.hypothesis import MayJudge
-    from autoscirub.workflow.rerunning import RerunStanding
-
-__all__ = ["Verified", "reached_on", "verify", "verify_predictions"]
+    from autoscirub.workflow.judges import JudgeSession, MayJudge
+    from autoscirub.workflow.rerunning import RerunStatus
 
 
 @dataclass
-class Verified:
+class VerifyResult:
     """An outcome with everything that must be said beside it."""
 
     verification: Verification
@@ -75,7 +68,7 @@ def verify(
     judge: str | None = None,
     strict: bool = False,
     progress: Callable[[int, int], None] | None = None,
-) -> Verified:
+) -> VerifyResult:
     """Hold the frozen predictions against the results and the files, have them judged, and record the outcome.
 
     `judge`: a backend instead of the configured one; `none`: layer 1 alone. With `strict` the judge's word can change
@@ -108,7 +101,7 @@ def _verified(
     *,
     strict: bool,
     progress: Callable[[int, int], None] | None,
-) -> Verified:
+) -> VerifyResult:
     # What is known of a rerun is for the line that says what the outcome rests on. Nothing is run for it.
     rerun = standing_rerun(opened, session, may="ask")
     current = current_round(read_rounds(session))
@@ -120,7 +113,7 @@ def _verified(
 @dataclass(frozen=True)
 class _How:
     may: MayJudge = "no"
-    asking: Asking | None = None
+    asking: JudgeSession | None = None
     strict: bool = False
     fresh: bool = False
 
@@ -129,13 +122,13 @@ def verify_predictions(
     opened: Project,
     session: Session,
     *,
-    rerun: RerunStanding | None = None,
+    rerun: RerunStatus | None = None,
     how: _How | None = None,
     may_judge: MayJudge = "no",
-    asking: Asking | None = None,
+    asking: JudgeSession | None = None,
     fresh: bool = False,
     progress: Callable[[int, int], None] | None = None,
-) -> Verified:
+) -> VerifyResult:
     """The outcome of the frozen predictions, recorded nowhere. `rerun` is said beside it, and decides nothing."""
     how = how or _How(may_judge, asking, fresh=fresh)
     lock, data = require_predictions(opened, session)
@@ -145,7 +138,7 @@ def verify_predictions(
             verification = _evaluate(opened, session, predictions, lock, rerun, how, progress)
     finally:
         require_predictions(opened, session)
-    return Verified(verification, session.notices, required_rerun(rerun))
+    return VerifyResult(verification, session.notices, required_rerun(rerun))
 
 
 def record_verification(opened: Project, session: Session, verification: Verification) -> None:
@@ -191,7 +184,7 @@ def _evaluate(
     session: Session,
     predictions: Predictions,
     lock: PredictionsLock,
-    rerun: RerunStanding | None,
+    rerun: RerunStatus | None,
     how: _How,
     progress: Callable[[int, int], None] | None,
 ) -> Verification:

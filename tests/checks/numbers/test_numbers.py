@@ -25,7 +25,7 @@ from autoscirub.checks.numbers import (
     gather,
     source_values,
 )
-from autoscirub.checks.numbers.spot import read_prose, spot
+from autoscirub.checks.numbers.extract import read_prose, spot
 from autoscirub.errors import CheckError
 from autoscirub.models import Answer, NumberClass
 from autoscirub.store import read_regular, sha256_bytes

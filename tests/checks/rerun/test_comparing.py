@@ -12,63 +12,63 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoscirub.checks.rerun.comparing import (
-    Comparison,
-    Status,
+from autoscirub.checks.rerun.comparison import compare_file, is_ignored
+from autoscirub.checks.rerun.pairs import (
     Tolerance,
     Unclear,
-    compare_file,
-    is_ignored,
+    ValueComparison,
+    ValueStatus,
+    judge_pair,
+    judge_text,
 )
-from autoscirub.checks.rerun.pairs import judge_pair, judge_text
 
 TOLERANCE = Tolerance(rtol=1e-6, atol=1e-9)
 EXACT = Tolerance(0, 0)
 
 
-def _json(before: Any, after: Any) -> dict[str | None, Status]:
+def _json(before: Any, after: Any) -> dict[str | None, ValueStatus]:
     found = compare_file("r.json", json.dumps(before).encode(), json.dumps(after).encode(), TOLERANCE)
-    return {one.key: one.status for one in found if isinstance(one, Comparison)}
+    return {one.key: one.status for one in found if isinstance(one, ValueComparison)}
 
 
 @pytest.mark.parametrize(
     ("before", "after", "status"),
     [
-        (1, 1, Status.EQUAL),
-        (1, 2, Status.MOVED),
-        (10**12, 10**12 + 1, Status.MOVED),  # whole numbers are counts: no tolerance
-        (1, 1.0, Status.EQUAL),
-        (1.0, 1.0 + 1e-7, Status.WITHIN_TOLERANCE),
-        (1.0, 1.0 + 1e-5, Status.MOVED),
-        (0.0, 1e-10, Status.WITHIN_TOLERANCE),
-        (0.0, 1e-8, Status.MOVED),
-        (0.0, -0.0, Status.EQUAL),
-        (float("nan"), float("nan"), Status.EQUAL),
-        (float("nan"), 1.0, Status.MOVED),
-        (1.0, float("nan"), Status.MOVED),
-        (float("inf"), float("inf"), Status.EQUAL),
-        (float("inf"), float("-inf"), Status.MOVED),
-        (float("inf"), 1e308, Status.MOVED),
-        (1e308, float("inf"), Status.MOVED),
-        (10**400, 1.0, Status.MOVED),
-        (True, 1, Status.MOVED),
-        (True, True, Status.EQUAL),
-        (None, None, Status.EQUAL),
-        (None, 0, Status.MOVED),
-        ("a", "a", Status.EQUAL),
-        ("1", 1, Status.MOVED),
-        ({}, {}, Status.EQUAL),
-        ([], {}, Status.MOVED),
-        ([1], 1, Status.MOVED),
+        (1, 1, ValueStatus.EQUAL),
+        (1, 2, ValueStatus.MOVED),
+        (10**12, 10**12 + 1, ValueStatus.MOVED),  # whole numbers are counts: no tolerance
+        (1, 1.0, ValueStatus.EQUAL),
+        (1.0, 1.0 + 1e-7, ValueStatus.WITHIN_TOLERANCE),
+        (1.0, 1.0 + 1e-5, ValueStatus.MOVED),
+        (0.0, 1e-10, ValueStatus.WITHIN_TOLERANCE),
+        (0.0, 1e-8, ValueStatus.MOVED),
+        (0.0, -0.0, ValueStatus.EQUAL),
+        (float("nan"), float("nan"), ValueStatus.EQUAL),
+        (float("nan"), 1.0, ValueStatus.MOVED),
+        (1.0, float("nan"), ValueStatus.MOVED),
+        (float("inf"), float("inf"), ValueStatus.EQUAL),
+        (float("inf"), float("-inf"), ValueStatus.MOVED),
+        (float("inf"), 1e308, ValueStatus.MOVED),
+        (1e308, float("inf"), ValueStatus.MOVED),
+        (10**400, 1.0, ValueStatus.MOVED),
+        (True, 1, ValueStatus.MOVED),
+        (True, True, ValueStatus.EQUAL),
+        (None, None, ValueStatus.EQUAL),
+        (None, 0, ValueStatus.MOVED),
+        ("a", "a", ValueStatus.EQUAL),
+        ("1", 1, ValueStatus.MOVED),
+        ({}, {}, ValueStatus.EQUAL),
+        ([], {}, ValueStatus.MOVED),
+        ([1], 1, ValueStatus.MOVED),
     ],
 )
-def test_two_values(before: Any, after: Any, status: Status) -> None:
+def test_two_values(before: Any, after: Any, status: ValueStatus) -> None:
     assert judge_pair(before, after, TOLERANCE) is status
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.floats(allow_nan=False, allow_infinity=False))
 def test_with_no_tolerance_only_equal_numbers_agree(before: float, after: float) -> None:
-    assert (judge_pair(before, after, EXACT) is Status.EQUAL) == (before == after)
+    assert (judge_pair(before, after, EXACT) is ValueStatus.EQUAL) == (before == after)
 
 
 @given(
@@ -81,7 +81,7 @@ def test_with_no_tolerance_only_equal_numbers_agree(before: float, after: float)
 def test_anything_equals_itself(value: Any) -> None:
     data = json.dumps({"x": value}).encode()
     assert all(
-        getattr(one, "status", None) is Status.EQUAL or isinstance(one, Unclear)
+        getattr(one, "status", None) is ValueStatus.EQUAL or isinstance(one, Unclear)
         for one in compare_file("r.json", data, data, EXACT)
     )
 
@@ -90,26 +90,26 @@ def test_json_is_compared_by_key_at_any_depth() -> None:
     before = {"a": 1, "b": {"c": [1.0, 2.0], "gone": "x"}, "same": None}
     after = {"a": 1, "b": {"c": [1.0, 3.0, 4.0]}, "same": None, "added": 5}
     assert _json(before, after) == {
-        "a": Status.EQUAL,
-        "b.c[0]": Status.EQUAL,
-        "b.c[1]": Status.MOVED,
-        "b.c[2]": Status.NEW,
-        "b.gone": Status.MISSING,
-        "same": Status.EQUAL,
-        "added": Status.NEW,
+        "a": ValueStatus.EQUAL,
+        "b.c[0]": ValueStatus.EQUAL,
+        "b.c[1]": ValueStatus.MOVED,
+        "b.c[2]": ValueStatus.NEW,
+        "b.gone": ValueStatus.MISSING,
+        "same": ValueStatus.EQUAL,
+        "added": ValueStatus.NEW,
     }
 
 
 def test_the_order_of_keys_does_not_matter() -> None:
-    assert set(_json({"a": 1, "b": 2}, {"b": 2, "a": 1}).values()) == {Status.EQUAL}
+    assert set(_json({"a": 1, "b": 2}, {"b": 2, "a": 1}).values()) == {ValueStatus.EQUAL}
 
 
 def test_json_before_that_cannot_be_read_is_unclear_and_after_is_moved() -> None:
     [found] = compare_file("r.json", b"{", b"{}", EXACT)
     assert isinstance(found, Unclear)
     [found] = compare_file("r.json", b"{}", b'{"a": 1, "a": 2}', EXACT)
-    assert isinstance(found, Comparison)
-    assert found.status is Status.MOVED
+    assert isinstance(found, ValueComparison)
+    assert found.status is ValueStatus.MOVED
 
 
 @pytest.mark.parametrize("after", ['{"a": 2e400}', '{"a": Infinity}', '{"a": 1e400 }'])
@@ -117,48 +117,52 @@ def test_json_numbers_beyond_any_float_are_never_equal_for_being_infinities(afte
     [found] = compare_file("r.json", b'{"a": 1e400}', after.encode(), EXACT)
     assert isinstance(found, Unclear)
     [found] = compare_file("r.json", b'{"a": Infinity}', b'{"a": 1e400}', EXACT)
-    assert isinstance(found, Comparison)
-    assert found.status is Status.MOVED
+    assert isinstance(found, ValueComparison)
+    assert found.status is ValueStatus.MOVED
     assert {
         each.status for each in compare_file("r.json", b'{"a": Infinity}', b'{ "a": Infinity}', EXACT)
-    } == {Status.EQUAL}
+    } == {ValueStatus.EQUAL}
 
 
 @pytest.mark.parametrize(
     ("before", "after", "status"),
     [
-        ("1.0", "1.00", Status.EQUAL),
-        ("1.0", "1.0000001", Status.WITHIN_TOLERANCE),
-        ("1", "2", Status.MOVED),
-        ("1000000000000", "1000000000001", Status.MOVED),
-        ("north", "north", Status.EQUAL),
-        ("north", "south", Status.MOVED),
-        ("nan", "NaN", Status.EQUAL),
-        ("", "0", Status.MOVED),
-        ("inf", "Infinity", Status.EQUAL),
-        ("inf", "-inf", Status.MOVED),
-        ("1_000", "1000", Status.MOVED),  # a number to Python alone
-        ("1_000.0", "1000.0", Status.MOVED),
-        ("run_1", "run_1", Status.EQUAL),
-        ("1e400", "2e400", Status.MOVED),  # both beyond any float
-        ("9" * 5000, "8" * 5000 + ".0", Status.MOVED),
-        ("9007199254740993", "9007199254740992.0", Status.WITHIN_TOLERANCE),
-        ("10", "10.0", Status.EQUAL),
+        ("1.0", "1.00", ValueStatus.EQUAL),
+        ("1.0", "1.0000001", ValueStatus.WITHIN_TOLERANCE),
+        ("1", "2", ValueStatus.MOVED),
+        ("1000000000000", "1000000000001", ValueStatus.MOVED),
+        ("north", "north", ValueStatus.EQUAL),
+        ("north", "south", ValueStatus.MOVED),
+        ("nan", "NaN", ValueStatus.EQUAL),
+        ("", "0", ValueStatus.MOVED),
+        ("inf", "Infinity", ValueStatus.EQUAL),
+        ("inf", "-inf", ValueStatus.MOVED),
+        ("1_000", "1000", ValueStatus.MOVED),  # a number to Python alone
+        ("1_000.0", "1000.0", ValueStatus.MOVED),
+        ("run_1", "run_1", ValueStatus.EQUAL),
+        ("1e400", "2e400", ValueStatus.MOVED),  # both beyond any float
+        ("9" * 5000, "8" * 5000 + ".0", ValueStatus.MOVED),
+        ("9007199254740993", "9007199254740992.0", ValueStatus.WITHIN_TOLERANCE),
+        ("10", "10.0", ValueStatus.EQUAL),
     ],
 )
-def test_two_cells(before: str, after: str, status: Status) -> None:
+def test_two_cells(before: str, after: str, status: ValueStatus) -> None:
     assert judge_text(before, after, TOLERANCE) is status
 
 
 def test_tables_are_compared_cell_by_cell_and_the_cell_is_named() -> None:
     before = b"year,flow\n1871,1120.0\n1872,1160.0\n"
     after = b"year,flow\r\n1871,1120.00\r\n1872,1161.0\r\n1873,1.0\r\n"
-    found = [one for one in compare_file("t.csv", before, after, TOLERANCE) if isinstance(one, Comparison)]
-    other = {one.key: (one.before, one.after, one.status) for one in found if one.status is not Status.EQUAL}
+    found = [
+        one for one in compare_file("t.csv", before, after, TOLERANCE) if isinstance(one, ValueComparison)
+    ]
+    other = {
+        one.key: (one.before, one.after, one.status) for one in found if one.status is not ValueStatus.EQUAL
+    }
     assert other == {
-        "row 3, flow": ("1160.0", "1161.0", Status.MOVED),
-        "row 4, year": (None, "1873", Status.NEW),
-        "row 4, flow": (None, "1.0", Status.NEW),
+        "row 3, flow": ("1160.0", "1161.0", ValueStatus.MOVED),
+        "row 4, year": (None, "1873", ValueStatus.NEW),
+        "row 4, flow": (None, "1.0", ValueStatus.NEW),
     }
 
 
@@ -176,9 +180,9 @@ def _picture(colour: tuple[int, int, int], kind: str = "PNG", spot: bool = False
 def test_pictures_are_compared_by_pixel_and_not_by_their_bytes() -> None:
     plain, packed = _picture((1, 2, 3)), _picture((1, 2, 3), compress_level=0)
     assert plain != packed
-    for after, status in ((packed, Status.EQUAL), (_picture((1, 2, 3), spot=True), Status.MOVED)):
+    for after, status in ((packed, ValueStatus.EQUAL), (_picture((1, 2, 3), spot=True), ValueStatus.MOVED)):
         [found] = compare_file("f.png", plain, after, TOLERANCE)
-        assert isinstance(found, Comparison)
+        assert isinstance(found, ValueComparison)
         assert found.status is status
     assert "(3, 4, 4, 5)" in found.after
 
@@ -247,8 +251,8 @@ def test_pictures_of_eight_bits_and_fewer_are_compared(kind: str, mode: str) -> 
         files.append(file.getvalue())
     [found] = compare_file(f"f.{kind.lower()}", *files, EXACT)
     assert files[0] != files[1]
-    assert isinstance(found, Comparison)
-    assert found.status is Status.EQUAL
+    assert isinstance(found, ValueComparison)
+    assert found.status is ValueStatus.EQUAL
 
 
 def test_a_picture_in_a_format_that_is_not_known_here_is_unclear() -> None:
@@ -274,19 +278,19 @@ def test_a_picture_that_cannot_be_decoded_is_unclear() -> None:
 
 def test_other_files_are_compared_by_their_bytes() -> None:
     assert [
-        one.status for one in compare_file("n.txt", b"a", b"a", EXACT) if isinstance(one, Comparison)
-    ] == [Status.EQUAL]
+        one.status for one in compare_file("n.txt", b"a", b"a", EXACT) if isinstance(one, ValueComparison)
+    ] == [ValueStatus.EQUAL]
     assert [
-        one.status for one in compare_file("n.txt", b"a", b"b", EXACT) if isinstance(one, Comparison)
-    ] == [Status.MOVED]
+        one.status for one in compare_file("n.txt", b"a", b"b", EXACT) if isinstance(one, ValueComparison)
+    ] == [ValueStatus.MOVED]
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "status"), [(b"x", None, Status.MISSING), (None, b"x", Status.NEW)]
+    ("before", "after", "status"), [(b"x", None, ValueStatus.MISSING), (None, b"x", ValueStatus.NEW)]
 )
-def test_a_file_on_one_side_only(before: bytes | None, after: bytes | None, status: Status) -> None:
+def test_a_file_on_one_side_only(before: bytes | None, after: bytes | None, status: ValueStatus) -> None:
     [found] = compare_file("r.json", before, after, EXACT)
-    assert isinstance(found, Comparison)
+    assert isinstance(found, ValueComparison)
     assert (found.key, found.status) == (None, status)
 
 
@@ -302,5 +306,5 @@ def test_a_file_on_one_side_only(before: bytes | None, after: bytes | None, stat
     ],
 )
 def test_ignore_names_a_file_a_key_or_both(pattern: str, ignored: bool) -> None:
-    one = Comparison("r.json", "timing.seconds", 1.0, 2.0, Status.MOVED)
+    one = ValueComparison("r.json", "timing.seconds", 1.0, 2.0, ValueStatus.MOVED)
     assert is_ignored(one, [pattern]) == ignored

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from autoscirub.checks.rerun.comparing import Comparison, Status, Tolerance, Unclear, compare_file
+from autoscirub.checks.rerun.comparison import compare_file
+from autoscirub.checks.rerun.pairs import Tolerance, Unclear, ValueComparison, ValueStatus
 
 TOLERANCE = Tolerance(rtol=1e-6, atol=1e-9)
 
@@ -23,11 +24,11 @@ def _npy(array: Any) -> bytes:
 def test_arrays_are_compared_by_element() -> None:
     numpy = pytest.importorskip("numpy")
     old = numpy.array([[1.0, numpy.nan], [numpy.inf, 4.0]])
-    for change, status in ((1e-8, Status.WITHIN_TOLERANCE), (1.0, Status.MOVED)):
+    for change, status in ((1e-8, ValueStatus.WITHIN_TOLERANCE), (1.0, ValueStatus.MOVED)):
         new = old.copy()
         new[1, 1] += change
         [found] = compare_file("a.npy", _npy(old), _npy(new), TOLERANCE)
-        assert isinstance(found, Comparison)
+        assert isinstance(found, ValueComparison)
         assert found.status is status
     assert found.key == "[1, 1]"
     assert (found.before, found.after) == (4.0, 5.0)
@@ -36,8 +37,8 @@ def test_arrays_are_compared_by_element() -> None:
 def test_an_infinity_that_became_finite_moved() -> None:
     numpy = pytest.importorskip("numpy")
     [found] = compare_file("a.npy", _npy(numpy.array([numpy.inf])), _npy(numpy.array([1.0])), TOLERANCE)
-    assert isinstance(found, Comparison)
-    assert found.status is Status.MOVED
+    assert isinstance(found, ValueComparison)
+    assert found.status is ValueStatus.MOVED
 
 
 def test_archives_of_arrays_are_compared_by_name_and_pickles_never_opened() -> None:
@@ -48,26 +49,28 @@ def test_archives_of_arrays_are_compared_by_name_and_pickles_never_opened() -> N
         numpy.savez(file, **arrays)
         files.append(file.getvalue())
     found = {
-        one.key: one.status for one in compare_file("a.npz", *files, TOLERANCE) if isinstance(one, Comparison)
+        one.key: one.status
+        for one in compare_file("a.npz", *files, TOLERANCE)
+        if isinstance(one, ValueComparison)
     }
-    assert found == {"a": Status.EQUAL, "b": Status.MISSING, "c": Status.NEW}
+    assert found == {"a": ValueStatus.EQUAL, "b": ValueStatus.MISSING, "c": ValueStatus.NEW}
     pickled = io.BytesIO()
     numpy.save(pickled, numpy.array([{"x": 1}], dtype=object), allow_pickle=True)
     [unclear] = compare_file("a.npy", _npy(numpy.ones(1)), pickled.getvalue(), TOLERANCE)
     assert isinstance(unclear, Unclear)
 
 
-def _one(old: Any, new: Any) -> list[tuple[str | None, Status]]:
+def _one(old: Any, new: Any) -> list[tuple[str | None, ValueStatus]]:
     found = list(compare_file("a.npy", _npy(old), _npy(new), TOLERANCE))
-    return [(one.key, one.status) for one in found if isinstance(one, Comparison)]
+    return [(one.key, one.status) for one in found if isinstance(one, ValueComparison)]
 
 
 def test_a_date_that_is_not_there_equals_itself_and_no_date() -> None:
     numpy = pytest.importorskip("numpy")
     old = numpy.array(["NaT", "2020-01-01"], dtype="M8[D]")
-    assert _one(old, numpy.array(["NaT", "2020-01-01"], dtype=">M8[D]")) == [(None, Status.EQUAL)]
-    assert _one(old, numpy.array(["NaT", "2020-01-02"], dtype="M8[D]")) == [("[1]", Status.MOVED)]
-    assert _one(old, old[::-1]) == [("[0]", Status.MOVED), ("[1]", Status.MOVED)]
+    assert _one(old, numpy.array(["NaT", "2020-01-01"], dtype=">M8[D]")) == [(None, ValueStatus.EQUAL)]
+    assert _one(old, numpy.array(["NaT", "2020-01-02"], dtype="M8[D]")) == [("[1]", ValueStatus.MOVED)]
+    assert _one(old, old[::-1]) == [("[0]", ValueStatus.MOVED), ("[1]", ValueStatus.MOVED)]
 
 
 @pytest.mark.parametrize(
@@ -100,22 +103,22 @@ RECORD = [("a", "<i4"), ("b", "<f8")]
 def test_records_of_other_fields_moved(changed: Any, length: int) -> None:
     numpy = pytest.importorskip("numpy")
     assert _one(numpy.zeros(length, dtype=RECORD), numpy.zeros(length, dtype=changed)) == [
-        (None, Status.MOVED)
+        (None, ValueStatus.MOVED)
     ]
-    assert _one(numpy.zeros(2, dtype="V2"), numpy.zeros(2, dtype="V3")) == [(None, Status.MOVED)]
+    assert _one(numpy.zeros(2, dtype="V2"), numpy.zeros(2, dtype="V3")) == [(None, ValueStatus.MOVED)]
 
 
 def test_records_are_compared_field_by_field() -> None:
     numpy = pytest.importorskip("numpy")
     old = numpy.array([(1, numpy.nan), (2, 1.0)], dtype=RECORD)
     new = numpy.array([(1, numpy.nan), (3, 1.0 + 1e-8)], dtype=RECORD)
-    assert _one(old, new) == [(".a[1]", Status.MOVED), (".b", Status.WITHIN_TOLERANCE)]
+    assert _one(old, new) == [(".a[1]", ValueStatus.MOVED), (".b", ValueStatus.WITHIN_TOLERANCE)]
 
 
 def test_a_complex_number_of_which_another_part_is_nan_moved() -> None:
     numpy = pytest.importorskip("numpy")
     old, new = (numpy.array([complex(*parts), 1]) for parts in ((numpy.nan, 1), (1, numpy.nan)))
-    assert _one(old, new) == [("[0]", Status.MOVED)]
+    assert _one(old, new) == [("[0]", ValueStatus.MOVED)]
 
 
 def _npz(*members: tuple[str, bytes], packed: int = zipfile.ZIP_DEFLATED) -> bytes:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from autoscirub.checks.rerun.copying import Layout, copy_project
-from autoscirub.checks.rerun.deciding import Tally, decide
+from autoscirub.checks.rerun.copying import CopyLayout, copy_project
+from autoscirub.checks.rerun.decision import Tally, decide
 from autoscirub.models import RunConfig
 from autoscirub.sandbox import Isolated
 
@@ -21,7 +21,7 @@ def test_files_with_the_bytes_of_an_output_and_links_out_of_the_project_are_said
     (root / "code.py").write_text("1")
     (tmp_path / "outside").write_text("x")
     (root / "away").symlink_to(tmp_path / "outside")
-    copied = copy_project(Layout(root, root / "state", ("results.json",), ()), tmp_path / "copy")
+    copied = copy_project(CopyLayout(root, root / "state", ("results.json",), ()), tmp_path / "copy")
     ran = Isolated(0, "", None, timed_out=False, seconds=1, isolation="bubblewrap")
     found = decide(Tally(), RunConfig(command=["a"]), "0" * 64, ran, copied, [], [])
     assert [line for line in found.open if line.startswith("left out")] == [

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from autoscirub.checks import key_lines
-from autoscirub.checks.rerun.comparing import compare_file
+from autoscirub.checks.rerun import key_lines
+from autoscirub.checks.rerun.comparison import compare_file
 from autoscirub.checks.rerun.pairs import Tolerance
 
 RESULTS = {"n": 3, "model": {"slope": 0.5, "of": ["a", {"x": 1}]}, "a.b": [[1, 2]], "empty": {}}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autoscirub.checks.rerun import Rerun, Status, rerun, rerun_basis
+from autoscirub.checks.rerun import Rerun, ValueStatus, rerun, rerun_basis
 from autoscirub.errors import ConfigError, PathRefused, SandboxError
 from autoscirub.models import Answer
 from autoscirub.store import open_project
@@ -29,7 +29,7 @@ def _decoy(project: Path) -> Path:
 
 
 def _moved(found: Rerun) -> list[str]:
-    return [one.name for one in found.comparisons if one.status in (Status.MOVED, Status.MISSING)]
+    return [one.name for one in found.comparisons if one.status in (ValueStatus.MOVED, ValueStatus.MISSING)]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_leaving_out_values_of_the_results_is_counted_and_leaving_out_all_tells_
     values = next(entry.note or "" for entry in found.decision.evidence if entry.key == "values")
     if pattern == "slope":
         assert found.decision.answer is Answer.HOLDS
-        assert found.counts[Status.IGNORED] == 1
+        assert found.counts[ValueStatus.IGNORED] == 1
         assert "1 not compared, as [run] ignore says: results.json: slope" in values
         assert "1 not compared, as [run] ignore says: results.json: slope" in found.decision.open
     else:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from autoscirub.checks.rerun import Rerun, Status, rerun, rerun_basis
+from autoscirub.checks.rerun import Rerun, ValueStatus, rerun, rerun_basis
 from autoscirub.errors import ConfigError, PathRefused, TrustError
 from autoscirub.models import Answer, DecidedBy
 from autoscirub.store import open_project
@@ -25,7 +25,7 @@ Scripted = Callable[..., Path]
 Again = Callable[..., Rerun]
 
 
-def _keys(found: Rerun, status: Status) -> list[str | None]:
+def _keys(found: Rerun, status: ValueStatus) -> list[str | None]:
     return [one.key for one in found.comparisons if one.status is status]
 
 
@@ -43,7 +43,7 @@ def test_results_that_come_out_again_are_reproduced_and_never_called_computed(
         "reproduced",
         DecidedBy.RERUN,
     )
-    assert _keys(found, Status.EQUAL) == ["slope", "n", "fit.r2[0]", "fit.r2[1]"]
+    assert _keys(found, ValueStatus.EQUAL) == ["slope", "n", "fit.r2[0]", "fit.r2[1]"]
     assert any("reproduced is not computed" in note for note in decision.open)
     assert found.basis is not None
     assert decision.inputs_digest == found.basis.digest
@@ -53,7 +53,7 @@ def test_results_that_come_out_again_are_reproduced_and_never_called_computed(
 def test_a_moved_value_is_named_with_both_values(scripted: Scripted, run_again: Again) -> None:
     found = run_again(scripted(HONEST, {**VALUES, "slope": 0.6}))
     assert (found.decision.answer, found.decision.word) == (Answer.DOES_NOT_HOLD, "moved")
-    assert _keys(found, Status.MOVED) == ["slope"]
+    assert _keys(found, ValueStatus.MOVED) == ["slope"]
     assert _evidence(found, "slope") == "moved: 0.6 before, 0.5 after"
 
 
@@ -62,7 +62,7 @@ def test_a_key_that_does_not_come_out_does_not_hold_and_a_new_one_is_open(
 ) -> None:
     missing = run_again(scripted(HONEST, {**VALUES, "p": 0.01}, name="one"))
     assert missing.decision.answer is Answer.DOES_NOT_HOLD
-    assert _keys(missing, Status.MISSING) == ["p"]
+    assert _keys(missing, ValueStatus.MISSING) == ["p"]
     new = run_again(scripted(HONEST, {"slope": 0.5}, name="two"))
     assert new.decision.answer is Answer.HOLDS
     assert any(
@@ -102,7 +102,7 @@ def test_an_output_that_is_missing_after_a_clean_end_does_not_hold(
 ) -> None:
     found = run_again(scripted("pass\n", VALUES))
     assert found.decision.answer is Answer.DOES_NOT_HOLD
-    assert [(one.path, one.status) for one in found.comparisons] == [("results.json", Status.MISSING)]
+    assert [(one.path, one.status) for one in found.comparisons] == [("results.json", ValueStatus.MISSING)]
 
 
 def test_without_results_there_is_nothing_to_run_for(scripted: Scripted, run_again: Again) -> None:
@@ -272,12 +272,12 @@ def test_the_grid_reproduces_all_nine_values_and_a_changed_digit_is_named(
     )
     found = rerun(open_project(project), trusted=True, isolation=isolation)
     assert found.decision.answer is Answer.HOLDS, found.decision
-    assert found.counts[Status.EQUAL] + found.counts[Status.WITHIN_TOLERANCE] == 9
+    assert found.counts[ValueStatus.EQUAL] + found.counts[ValueStatus.WITHIN_TOLERANCE] == 9
     results = project / "results" / "results.json"
     results.write_text(results.read_text().replace("45.85194560034489", "45.95194560034489"))
     moved = rerun(open_project(project), trusted=True, isolation=isolation)
     assert moved.decision.answer is Answer.DOES_NOT_HOLD
-    [one] = [one for one in moved.comparisons if one.status is Status.MOVED]
+    [one] = [one for one in moved.comparisons if one.status is ValueStatus.MOVED]
     assert (one.path, one.key, one.before) == ("results/results.json", "curtailment_pct", 45.95194560034489)
     assert one.after == pytest.approx(45.85194560034489, rel=1e-6)
 

@@ -9,7 +9,7 @@ from typing import Any
 from tests.e2e.clients.sandboxing import Box
 from tests.e2e.clients.scripted_model import Asked, Call, Json, Say, Turn
 
-from autoscirub.checks import read_short
+from autoscirub.checks.rubric import read_short
 
 ENOUGH = 20  # calls; an agent that needs more goes round in circles
 # What this researcher does when it is to do the work, and when there is a plan.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from autoscirub.checks.artifacts.files import Stamp, digest, open_file, project_root, resolve, stamp
-from autoscirub.checks.artifacts.finding import Finding, pointer_fault
+from autoscirub.checks.artifacts.finding import ArtifactFinding, pointer_fault
 from autoscirub.checks.artifacts.formats import FORMATS, format_of
 from autoscirub.checks.artifacts.nearby import Directories
 from autoscirub.checks.artifacts.paths import path_faults, shown
@@ -19,8 +19,6 @@ from autoscirub.models import Answer, Decision, Evidence, now
 if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
-
-__all__ = ["Ignored", "check_artifact", "check_artifacts"]
 
 Ignored = Callable[[list[str]], set[str]]
 """Which of these paths, relative to the project, does git ignore?"""
@@ -40,18 +38,18 @@ class _Seen(NamedTuple):
     real: str
     """Relative to the project, links followed."""
     format: str | None
-    finding: Finding
+    finding: ArtifactFinding
     sha256: str | None = None
     size: int | None = None
 
 
 @dataclass
-class _Reader:
+class _ArtifactReader:
     """Looks at the files of one project, and remembers each by its inode, so that it is read once."""
 
     directories: Directories
     digests: dict[Stamp, tuple[str, bytes]] = field(default_factory=dict)
-    findings: dict[tuple[Stamp, str], Finding] = field(default_factory=dict)
+    findings: dict[tuple[Stamp, str], ArtifactFinding] = field(default_factory=dict)
 
     def see(self, path: str, asked: str | None) -> _Seen:
         """Raises PathRefused for a path that leaves the project, and CheckError for an unknown format."""
@@ -61,10 +59,10 @@ class _Reader:
         target = resolve(self.directories.root, path)
         real = os.path.relpath(target, self.directories.root)
         source = open_file(self.directories, path, target)
-        if isinstance(source, Finding):
+        if isinstance(source, ArtifactFinding):
             return _Seen(path, real, kind, source)
         with source:
-            return self._read(_Seen(path, real, kind, Finding()), source)
+            return self._read(_Seen(path, real, kind, ArtifactFinding()), source)
 
     def _read(self, seen: _Seen, source: BinaryIO) -> _Seen:
         before = stamp(source)
@@ -74,17 +72,19 @@ class _Reader:
             sha256, head = self.digests[before]
             finding = self._look(seen.format, source, before, head)
         except OSError as error:
-            return seen._replace(finding=Finding(unknown=f"could not be read: {error.strerror}"))
+            return seen._replace(finding=ArtifactFinding(unknown=f"could not be read: {error.strerror}"))
         if stamp(source) != before:
             self.digests.pop(before, None)
-            return seen._replace(finding=Finding(unknown="it changed while it was being read; check again"))
+            return seen._replace(
+                finding=ArtifactFinding(unknown="it changed while it was being read; check again")
+            )
         return seen._replace(finding=finding, sha256=sha256, size=before[2])
 
-    def _look(self, kind: str | None, source: BinaryIO, at: Stamp, head: bytes) -> Finding:
+    def _look(self, kind: str | None, source: BinaryIO, at: Stamp, head: bytes) -> ArtifactFinding:
         if (pointer := pointer_fault(head, at[2])) is not None:
-            return Finding(fault=pointer)
+            return ArtifactFinding(fault=pointer)
         if kind is None:
-            return Finding()
+            return ArtifactFinding()
         if (at, kind) not in self.findings:
             source.seek(0)
             self.findings[at, kind] = FORMATS[kind].look(source, at[2])
@@ -145,7 +145,7 @@ def check_artifact(
     Raises PathRefused when `path` leaves the project, also by a link, and CheckError when `format` is not known or
     `project` is no directory.
     """
-    seen = _Reader(Directories(project_root(project))).see(path, format)
+    seen = _ArtifactReader(Directories(project_root(project))).see(path, format)
     return _decision(seen, _is_ignored(seen, _ignored_among([seen], ignored)))
 
 
@@ -163,7 +163,7 @@ def check_artifacts(
 
     Raises CheckError when a format is not known or `project` is no directory, before any file is opened.
     """
-    reader = _Reader(Directories(project_root(project)))
+    reader = _ArtifactReader(Directories(project_root(project)))
     for path, asked in items:
         format_of(path, asked)
     looked: list[_Seen | PathRefused] = []

@@ -15,7 +15,7 @@ from autoscirub.checks.artifacts.finding import (
     HEAD_BYTES,
     LIBRARY_ERRORS,
     PARSED_BYTES,
-    Finding,
+    ArtifactFinding,
     from_error,
     likeness,
     quiet,
@@ -25,8 +25,6 @@ from autoscirub.checks.artifacts.paths import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-__all__ = ["look_csv", "look_json", "look_parquet"]
 
 _DELIMITERS = ",;\t|"
 _FIELD_LIMIT = threading.Lock()
@@ -66,7 +64,7 @@ def _long_fields() -> Iterator[None]:
             csv.field_size_limit(before)
 
 
-def look_csv(source: BinaryIO, size: int) -> Finding:
+def look_csv(source: BinaryIO, size: int) -> ArtifactFinding:
     """A CSV: UTF-8, every quote closed, and whether it has rows of one length.
 
     The delimiter is the most frequent of comma, semicolon, tab and bar in the first line: files called .csv come
@@ -75,7 +73,7 @@ def look_csv(source: BinaryIO, size: int) -> Finding:
     if (large := too_large(size)) is not None:
         return large
     if (fault := _text_fault(source, "a CSV")) is not None:
-        return Finding(fault=fault)
+        return ArtifactFinding(fault=fault)
     text = io.TextIOWrapper(source, encoding="utf-8-sig", newline="")
     try:
         first = next((line for line in text if line.strip()), "")
@@ -96,7 +94,7 @@ def look_csv(source: BinaryIO, size: int) -> Finding:
         text.detach()  # or the wrapper closes a descriptor that is not its own
 
 
-def _rows(text: io.TextIOWrapper, delimiter: str) -> Finding:
+def _rows(text: io.TextIOWrapper, delimiter: str) -> ArtifactFinding:
     reader = csv.reader(text, delimiter=delimiter, strict=True)
     width, rows, ragged, first_ragged, line = 0, 0, 0, "", 1
     try:
@@ -113,24 +111,26 @@ def _rows(text: io.TextIOWrapper, delimiter: str) -> Finding:
             line = reader.line_num + 1
     except csv.Error as error:
         if "unexpected end of data" in str(error):
-            return Finding(fault=f"not a whole CSV: a quote in the row of line {line} is never closed")
+            return ArtifactFinding(
+                fault=f"not a whole CSV: a quote in the row of line {line} is never closed"
+            )
         if "expected after" in str(error):
-            return Finding(fault=f"not a CSV: line {reader.line_num} has text after a closing quote")
+            return ArtifactFinding(fault=f"not a CSV: line {reader.line_num} has text after a closing quote")
         return from_error(error, f"not a CSV: line {reader.line_num}")
     flags = []
     if not rows:
         flags.append("blank: no rows, only a header" if width else "blank: no rows")
     if ragged:
         flags.append(f"ragged: {first_ragged}" + (f" (and {ragged - 1} more rows)" if ragged > 1 else ""))
-    return Finding(flags=tuple(flags))
+    return ArtifactFinding(flags=tuple(flags))
 
 
-def look_json(source: BinaryIO, size: int) -> Finding:
+def look_json(source: BinaryIO, size: int) -> ArtifactFinding:
     """JSON: one document; duplicate keys and NaN tokens are flagged."""
     if (large := too_large(size)) is not None:
         return large
     if (fault := _text_fault(source, "JSON")) is not None:
-        return Finding(fault=fault)
+        return ArtifactFinding(fault=fault)
     twice: list[str] = []
     tokens: list[str] = []
 
@@ -157,7 +157,7 @@ def look_json(source: BinaryIO, size: int) -> Finding:
         )
     except json.JSONDecodeError as error:
         why = "a second document begins" if error.msg == "Extra data" else shown(error.msg, 80)
-        return Finding(fault=f"not JSON: {why} (line {error.lineno}, column {error.colno})")
+        return ArtifactFinding(fault=f"not JSON: {why} (line {error.lineno}, column {error.colno})")
     except LIBRARY_ERRORS as error:
         return from_error(error, "not JSON")
     flags = []
@@ -167,10 +167,10 @@ def look_json(source: BinaryIO, size: int) -> Finding:
         )
     if tokens:
         flags.append(f"it holds {tokens[0]}, which strict JSON has not")
-    return Finding(flags=tuple(flags))
+    return ArtifactFinding(flags=tuple(flags))
 
 
-def look_parquet(source: BinaryIO, size: int) -> Finding:
+def look_parquet(source: BinaryIO, size: int) -> ArtifactFinding:
     """Parquet: both magic numbers, and a footer that says how many rows and columns there are.
 
     The rows themselves are not read: a page says how large it becomes, up to 2 GB, and nothing bounds that.
@@ -178,24 +178,28 @@ def look_parquet(source: BinaryIO, size: int) -> Finding:
     head = source.read(HEAD_BYTES)
     if not head.startswith((b"PAR1", b"PARE")):
         if b"PAR1".startswith(head):
-            return Finding(fault="not a whole Parquet file: it ends within its first 4 bytes")
-        return Finding(fault=f"not a Parquet file: {likeness(head)}")
+            return ArtifactFinding(fault="not a whole Parquet file: it ends within its first 4 bytes")
+        return ArtifactFinding(fault=f"not a Parquet file: {likeness(head)}")
     source.seek(max(0, size - 8))
     end = source.read()
     if size < 12 or end[4:] not in (b"PAR1", b"PARE"):
-        return Finding(fault="not a whole Parquet file: cut off before its footer (no PAR1 at the end)")
+        return ArtifactFinding(
+            fault="not a whole Parquet file: cut off before its footer (no PAR1 at the end)"
+        )
     footer = int.from_bytes(end[:4], "little")
     if footer > size - 12:
-        return Finding(fault=f"not a whole Parquet file: its footer says {footer} bytes, more than there are")
+        return ArtifactFinding(
+            fault=f"not a whole Parquet file: its footer says {footer} bytes, more than there are"
+        )
     if b"PARE" in (head[:4], end[4:]):
-        return Finding(unknown="an encrypted Parquet file: its footer cannot be read without the key")
+        return ArtifactFinding(unknown="an encrypted Parquet file: its footer cannot be read without the key")
     if (large := too_large(footer)) is not None:
         return large
     try:
         import pyarrow  # type: ignore[import-untyped,import-not-found,unused-ignore]
         from pyarrow import parquet  # type: ignore[import-untyped,import-not-found,unused-ignore]
     except ImportError:
-        return Finding(unknown="needs pyarrow: pip install 'autoscirub[parquet]'")
+        return ArtifactFinding(unknown="needs pyarrow: pip install 'autoscirub[parquet]'")
     source.seek(0)
     raised: tuple[type[Exception], ...] = (pyarrow.ArrowException, *LIBRARY_ERRORS)
     with quiet("pyarrow"):
@@ -207,5 +211,5 @@ def look_parquet(source: BinaryIO, size: int) -> Finding:
         except raised as error:
             return from_error(error, "not a whole Parquet file")
     if rows < 1 or columns < 1:
-        return Finding(flags=(f"blank: {max(rows, 0)} rows and {columns} columns",))
-    return Finding()
+        return ArtifactFinding(flags=(f"blank: {max(rows, 0)} rows and {columns} columns",))
+    return ArtifactFinding()

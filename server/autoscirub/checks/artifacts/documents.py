@@ -7,7 +7,7 @@ from typing import BinaryIO
 from autoscirub.checks.artifacts.finding import (
     HEAD_BYTES,
     LIBRARY_ERRORS,
-    Finding,
+    ArtifactFinding,
     from_error,
     likeness,
     quiet,
@@ -15,8 +15,6 @@ from autoscirub.checks.artifacts.finding import (
 )
 from autoscirub.checks.artifacts.paths import shown
 from autoscirub.errors import CheckError
-
-__all__ = ["look_pdf", "look_svg"]
 
 _SVG = "http://www.w3.org/2000/svg"
 _DRAWS = frozenset(
@@ -76,7 +74,7 @@ class _SvgReader:
         raise CheckError(f"it declares an entity ({shown(name, 40)}); entities are not expanded here")
 
 
-def look_svg(source: BinaryIO, size: int) -> Finding:
+def look_svg(source: BinaryIO, size: int) -> ArtifactFinding:
     """An SVG: well-formed XML whose root is svg, and whether it draws anything."""
     from xml.parsers import expat
 
@@ -86,7 +84,7 @@ def look_svg(source: BinaryIO, size: int) -> Finding:
     source.seek(0)
     what = likeness(head)
     if what == "it is an HTML page":
-        return Finding(fault=f"not an SVG: {what}")
+        return ArtifactFinding(fault=f"not an SVG: {what}")
     reader = _SvgReader()
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.StartElementHandler = reader.start
@@ -98,26 +96,28 @@ def look_svg(source: BinaryIO, size: int) -> Finding:
             parser.Parse(block, False)
         parser.Parse(b"", True)
     except CheckError as error:
-        return Finding(unknown=str(error))
+        return ArtifactFinding(unknown=str(error))
     except expat.ExpatError as error:
         if reader.root is None and "XML" not in what and "SVG" not in what:
-            return Finding(fault=f"not an SVG: {what}")
-        return Finding(fault=f"not a whole SVG: {expat.ErrorString(error.code)} (line {error.lineno})")
+            return ArtifactFinding(fault=f"not an SVG: {what}")
+        return ArtifactFinding(
+            fault=f"not a whole SVG: {expat.ErrorString(error.code)} (line {error.lineno})"
+        )
     except LIBRARY_ERRORS as error:
         return from_error(error, "not an SVG")
     namespace, root = reader.root or ("", "")
     if root != "svg" or namespace not in (_SVG, ""):
         where = f" in the namespace {shown(namespace, 60)}" if namespace else ""
-        return Finding(fault=f"not an SVG: its root element is {shown(root, 40)}{where}")
+        return ArtifactFinding(fault=f"not an SVG: its root element is {shown(root, 40)}{where}")
     flags = []
     if not namespace:
         flags.append(f'its root lacks xmlns="{_SVG}", so a browser will not draw it')
     if not reader.draws:
         flags.append("blank: nothing in it draws (no path, shape, text or image)")
-    return Finding(flags=tuple(flags))
+    return ArtifactFinding(flags=tuple(flags))
 
 
-def look_pdf(source: BinaryIO, size: int) -> Finding:
+def look_pdf(source: BinaryIO, size: int) -> ArtifactFinding:
     """A PDF: begins and ends as one, and has at least one page that can be found."""
     if (large := too_large(size)) is not None:
         return large
@@ -125,13 +125,13 @@ def look_pdf(source: BinaryIO, size: int) -> Finding:
     # ISO 32000-1, 7.5.2 and implementation note 13: the header may stand anywhere in the first 1,024 bytes.
     if b"%PDF-" not in head:
         if b"%PDF-".startswith(head):
-            return Finding(fault="not a whole PDF: it ends within its first 5 bytes")
-        return Finding(fault=f"not a PDF: {likeness(head)}")
+            return ArtifactFinding(fault="not a whole PDF: it ends within its first 5 bytes")
+        return ArtifactFinding(fault=f"not a PDF: {likeness(head)}")
     # The end marker likewise, in the last 1,024. pypdf repairs a file without it, and a cut-off file must fail.
     source.seek(max(0, size - 1024))
     tail = source.read()
     if b"%%EOF" not in tail or b"startxref" not in tail:
-        return Finding(fault="not a whole PDF: cut off before its end (no startxref and %%EOF)")
+        return ArtifactFinding(fault="not a whole PDF: cut off before its end (no startxref and %%EOF)")
     from pypdf import PdfReader, errors
 
     source.seek(0)
@@ -147,9 +147,9 @@ def look_pdf(source: BinaryIO, size: int) -> Finding:
             if pages:
                 reader.pages[0].get_object()
         except (errors.FileNotDecryptedError, errors.DependencyError):
-            return Finding(unknown="encrypted: its pages cannot be read without the password")
+            return ArtifactFinding(unknown="encrypted: its pages cannot be read without the password")
         except raised as error:
             return from_error(error, "not a whole PDF", (errors.LimitReachedError,))
     if not isinstance(pages, int) or pages < 1:
-        return Finding(fault="a PDF without a page")
-    return Finding(flags=flags)
+        return ArtifactFinding(fault="a PDF without a page")
+    return ArtifactFinding(flags=flags)

@@ -15,7 +15,7 @@ import os
 import stat
 from typing import TYPE_CHECKING, BinaryIO
 
-from autoscirub.checks.artifacts.finding import HEAD_BYTES, Finding
+from autoscirub.checks.artifacts.finding import HEAD_BYTES, ArtifactFinding
 from autoscirub.checks.artifacts.paths import shown
 from autoscirub.errors import CheckError, PathRefused
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from autoscirub.checks.artifacts.nearby import Directories
-
-__all__ = ["Stamp", "digest", "open_file", "project_root", "resolve", "stamp"]
 
 Stamp = tuple[int, int, int, int, int]
 """Device, inode, size in bytes, and the times (ns) of the last write and the last change of status."""
@@ -69,7 +67,7 @@ def resolve(root: str, path: str) -> str:
     return real
 
 
-def open_file(directories: Directories, path: str, real: str) -> BinaryIO | Finding:
+def open_file(directories: Directories, path: str, real: str) -> BinaryIO | ArtifactFinding:
     """The open file at `real`, which `path` resolved to; or why it fails or could not be told.
 
     A regular, non-empty file. `directories` are those of the project, for hints.
@@ -80,19 +78,19 @@ def open_file(directories: Directories, path: str, real: str) -> BinaryIO | Find
         before = os.stat(os.path.join(root, path))
         if not stat.S_ISREG(before.st_mode):
             kind = next((name for test, name in _KINDS if test(before.st_mode)), "something that is no file")
-            return Finding(fault=f"not a file: it is {kind}")
+            return ArtifactFinding(fault=f"not a file: it is {kind}")
         if (spelling := directories.other_spelling(path)) is not None:
-            return Finding(fault=f"missing: {spelling}")
+            return ArtifactFinding(fault=f"missing: {spelling}")
         descriptor = _open_beneath(root, os.path.relpath(real, root).split("/"))
     except OSError as error:
         return _refusal(directories, path, error)
     opened = os.fstat(descriptor)
     if not stat.S_ISREG(opened.st_mode) or (opened.st_dev, opened.st_ino) != (before.st_dev, before.st_ino):
         os.close(descriptor)
-        return Finding(unknown="it was replaced while it was being opened; check again")
+        return ArtifactFinding(unknown="it was replaced while it was being opened; check again")
     if opened.st_size == 0:
         os.close(descriptor)
-        return Finding(fault="empty: 0 bytes")
+        return ArtifactFinding(fault="empty: 0 bytes")
     return os.fdopen(descriptor, "rb")
 
 
@@ -108,12 +106,12 @@ def _open_beneath(root: str, parts: list[str]) -> int:
         os.close(directory)
 
 
-def _refusal(directories: Directories, path: str, error: OSError) -> Finding:
+def _refusal(directories: Directories, path: str, error: OSError) -> ArtifactFinding:
     if error.errno not in _MISSING:
-        return Finding(unknown=f"could not be opened: {error.strerror}")
+        return ArtifactFinding(unknown=f"could not be opened: {error.strerror}")
     if error.errno == errno.ENAMETOOLONG:
-        return Finding(fault="missing: no file can have so long a name here")
-    return Finding(fault=f"missing: {directories.instead_of(path)}")
+        return ArtifactFinding(fault="missing: no file can have so long a name here")
+    return ArtifactFinding(fault=f"missing: {directories.instead_of(path)}")
 
 
 def stamp(source: BinaryIO) -> Stamp:

@@ -17,19 +17,6 @@ from autoscirub.checks.artifacts.paths import shown
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = [
-    "HEAD_BYTES",
-    "LIBRARY_ERRORS",
-    "PARSED_BYTES",
-    "Finding",
-    "broken",
-    "from_error",
-    "likeness",
-    "pointer_fault",
-    "quiet",
-    "too_large",
-]
-
 PARSED_BYTES = 64 * 1024 * 1024
 """CSV, JSON, SVG, PDF above this size are not parsed. The same as the default limit of a results file: the
 parsers take up to 26 bytes of memory for each byte of a hostile CSV or JSON file, measured, and no bound of ours
@@ -63,7 +50,7 @@ _BYTES_LITERAL = re.compile(r"""b'(?:[^'\\]|\\.)*'?|b"(?:[^"\\]|\\.)*"?""")
 
 
 @dataclass(frozen=True)
-class Finding:
+class ArtifactFinding:
     """One look: a fault (the file fails), or something unknown (it could not be told), or neither (it passes)."""
 
     fault: str | None = None
@@ -72,16 +59,16 @@ class Finding:
     """Worth a look, such as a blank figure; the file passes all the same."""
 
 
-def broken(what: str, why: str) -> Finding:
+def broken(what: str, why: str) -> ArtifactFinding:
     """A finding for a file that begins as `what` and is not all there."""
-    return Finding(fault=f"not a whole {what}: {why}")
+    return ArtifactFinding(fault=f"not a whole {what}: {why}")
 
 
-def too_large(size: int, limit: int = PARSED_BYTES) -> Finding | None:
+def too_large(size: int, limit: int = PARSED_BYTES) -> ArtifactFinding | None:
     """A finding for a file of `size` bytes that is over `limit`, or None."""
     if size <= limit:
         return None
-    return Finding(
+    return ArtifactFinding(
         unknown=f"{size} bytes are too many to be opened here: the limit is {limit} bytes; its start, size and "
         "digest were read, the rest was not"
     )
@@ -89,24 +76,24 @@ def too_large(size: int, limit: int = PARSED_BYTES) -> Finding | None:
 
 def from_error(
     error: Exception, fault: str, unread: type[Exception] | tuple[type[Exception], ...] = ()
-) -> Finding:
+) -> ArtifactFinding:
     """The finding for `error`, raised by a library that reads a file.
 
     Our own limits (memory, recursion, and the classes in `unread`) and a read error of the system say nothing about
     the file; everything else is the file's fault, and `fault` begins the message.
     """
     if isinstance(error, MemoryError):
-        return Finding(unknown="opening it needs more memory than there is")
+        return ArtifactFinding(unknown="opening it needs more memory than there is")
     if isinstance(error, RecursionError):
-        return Finding(unknown="it is nested deeper than can be read here")
+        return ArtifactFinding(unknown="it is nested deeper than can be read here")
     if isinstance(error, OSError) and error.errno is not None:
-        return Finding(unknown=f"could not be read: {error.strerror}")
+        return ArtifactFinding(unknown=f"could not be read: {error.strerror}")
     # A library may quote the bytes that it stumbled over; they never go into a message.
     words = " ".join(_BYTES_LITERAL.sub("", str(error)).split())
     reason = shown(words, 160) if words else type(error).__name__
     if isinstance(error, unread):
-        return Finding(unknown=f"could not be opened within the reader's limits: {reason}")
-    return Finding(fault=f"{fault}: {reason}")
+        return ArtifactFinding(unknown=f"could not be opened within the reader's limits: {reason}")
+    return ArtifactFinding(fault=f"{fault}: {reason}")
 
 
 @contextmanager

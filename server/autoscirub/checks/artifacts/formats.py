@@ -8,14 +8,12 @@ from typing import BinaryIO, NamedTuple
 
 from autoscirub.checks.artifacts.data import look_csv, look_json, look_parquet
 from autoscirub.checks.artifacts.documents import look_pdf, look_svg
-from autoscirub.checks.artifacts.finding import Finding
+from autoscirub.checks.artifacts.finding import ArtifactFinding
 from autoscirub.checks.artifacts.images import look_jpeg, look_png
 from autoscirub.checks.artifacts.paths import shown
 from autoscirub.errors import CheckError
 
-__all__ = ["FORMATS", "Format", "format_of"]
-
-Look = Callable[[BinaryIO, int], Finding]
+Look = Callable[[BinaryIO, int], ArtifactFinding]
 """Looks into an open file of so many bytes. Never raises for what the file holds."""
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from autoscirub.checks.artifacts.finding import (
     LIBRARY_ERRORS,
-    Finding,
+    ArtifactFinding,
     broken,
     from_error,
     quiet,
@@ -21,8 +21,6 @@ from autoscirub.checks.artifacts.png import walk_png
 if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
-__all__ = ["IMAGE_BYTES", "MAX_PIXELS", "look_jpeg", "look_png"]
-
 MAX_PIXELS = 89_478_485
 """Pillow's own default for `Image.MAX_IMAGE_PIXELS`; four bytes a pixel make 358 MB. Kept here because a host
 program may have changed that global."""
@@ -31,17 +29,17 @@ IMAGE_BYTES = 512 * 1024 * 1024
 """More than MAX_PIXELS need in any photograph or figure; bounds what a chunk may hold."""
 
 
-def look_png(source: BinaryIO, size: int) -> Finding:
+def look_png(source: BinaryIO, size: int) -> ArtifactFinding:
     """A PNG: whole, decodable, and whether it shows anything."""
     if (large := too_large(size, IMAGE_BYTES)) is not None:
         return large
     walked = walk_png(source, MAX_PIXELS)
-    if isinstance(walked, Finding):
+    if isinstance(walked, ArtifactFinding):
         return walked
     return _decode(source, "PNG", *walked)
 
 
-def look_jpeg(source: BinaryIO, size: int) -> Finding:
+def look_jpeg(source: BinaryIO, size: int) -> ArtifactFinding:
     """A JPEG: whole, decodable, and whether it shows anything.
 
     Someone who cuts a JPEG and puts an end marker after it is not found out: libjpeg fills the rest with grey.
@@ -49,15 +47,15 @@ def look_jpeg(source: BinaryIO, size: int) -> Finding:
     if (large := too_large(size, IMAGE_BYTES)) is not None:
         return large
     walked = walk_jpeg(source)
-    if isinstance(walked, Finding):
+    if isinstance(walked, ArtifactFinding):
         return walked
     return _decode(source, "JPEG", *walked)
 
 
-def _decode(source: BinaryIO, what: str, width: int, height: int) -> Finding:
+def _decode(source: BinaryIO, what: str, width: int, height: int) -> ArtifactFinding:
     """Decodes every pixel with Pillow and looks for a blank picture."""
     if width * height > MAX_PIXELS:
-        return Finding(
+        return ArtifactFinding(
             unknown=f"{width} × {height} pixels are more than are decoded here: the limit is {MAX_PIXELS} pixels"
         )
     from PIL import Image, ImageFile, UnidentifiedImageError
@@ -80,7 +78,7 @@ def _decode(source: BinaryIO, what: str, width: int, height: int) -> Finding:
             return from_error(error, f"not a whole {what}", limits)
         finally:
             ImageFile.LOAD_TRUNCATED_IMAGES = forgiving
-    return Finding(flags=(blank,) if blank else ())
+    return ArtifactFinding(flags=(blank,) if blank else ())
 
 
 def _blank(image: Picture) -> str | None:

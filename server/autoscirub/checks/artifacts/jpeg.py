@@ -9,9 +9,7 @@ from __future__ import annotations
 import re
 from typing import BinaryIO
 
-from autoscirub.checks.artifacts.finding import HEAD_BYTES, Finding, broken, likeness
-
-__all__ = ["walk_jpeg"]
+from autoscirub.checks.artifacts.finding import HEAD_BYTES, ArtifactFinding, broken, likeness
 
 _BLOCK = 1 << 16
 # A marker that is neither stuffing (FF00), a fill byte (FFFF) nor a restart (FFD0 to FFD7).
@@ -24,13 +22,13 @@ _MAX_SEGMENTS = 10_000
 """Real files have dozens, and some hundreds with a large colour profile."""
 
 
-def walk_jpeg(source: BinaryIO) -> Finding | tuple[int, int]:
+def walk_jpeg(source: BinaryIO) -> ArtifactFinding | tuple[int, int]:
     """(width, height) in pixels of a JPEG that reaches its end marker, or what is wrong."""
     head = source.read(HEAD_BYTES)
     if not head.startswith(b"\xff\xd8"):
         if head == b"\xff":
             return broken("JPEG", "it ends within its first 2 bytes")
-        return Finding(fault=f"not a JPEG: {likeness(head)}")
+        return ArtifactFinding(fault=f"not a JPEG: {likeness(head)}")
     source.seek(2)
     pixels: tuple[int, int] | None = None
     segments = scans = 0
@@ -41,7 +39,7 @@ def walk_jpeg(source: BinaryIO) -> Finding | tuple[int, int]:
             continue
         segments, scans = segments + 1, scans + (marker == _SCAN)
         if scans > _MAX_SCANS or segments > _MAX_SEGMENTS:
-            return Finding(
+            return ArtifactFinding(
                 unknown=f"it has over {_MAX_SCANS} scans or {_MAX_SEGMENTS} segments, not decoded here"
             )
         segment = source.read(2)

@@ -13,8 +13,6 @@ from itertools import islice
 
 from autoscirub.checks.artifacts.paths import shown
 
-__all__ = ["Directories"]
-
 _LISTED = 100_000
 """Entries of a directory that are looked at for a hint; a hint is not worth more time."""
 _NAMED = 5

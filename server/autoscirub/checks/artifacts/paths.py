@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["MAX_PATH", "path_faults", "path_warnings", "shown"]
-
 MAX_PATH = 1024
 """Characters. Above PATH_MAX on some systems and far above any real path; keeps every message short."""
 

@@ -11,9 +11,7 @@ import struct
 import zlib
 from typing import BinaryIO
 
-from autoscirub.checks.artifacts.finding import HEAD_BYTES, PARSED_BYTES, Finding, broken, likeness
-
-__all__ = ["walk_png"]
+from autoscirub.checks.artifacts.finding import HEAD_BYTES, PARSED_BYTES, ArtifactFinding, broken, likeness
 
 _START = b"\x89PNG\r\n\x1a\n"
 _BLOCK = 1 << 16
@@ -52,7 +50,7 @@ class _Pixels:
             block = self._inflater.unconsumed_tail
 
 
-def walk_png(source: BinaryIO, limit: int) -> Finding | tuple[int, int]:
+def walk_png(source: BinaryIO, limit: int) -> ArtifactFinding | tuple[int, int]:
     """(width, height) in pixels of a whole PNG, or what is wrong; nothing over `limit` pixels is inflated."""
     head = source.read(HEAD_BYTES)
     if not head.startswith(_START):
@@ -60,7 +58,7 @@ def walk_png(source: BinaryIO, limit: int) -> Finding | tuple[int, int]:
             return broken("PNG", f"it ends within its first {len(_START)} bytes")
         if head.startswith(_START[:4]):
             return broken("PNG", "its first 8 bytes are damaged, as converting line endings does")
-        return Finding(fault=f"not a PNG: {likeness(head)}")
+        return ArtifactFinding(fault=f"not a PNG: {likeness(head)}")
     source.seek(len(_START))
     pixels: _Pixels | None = None
     beside_pixels = 0
@@ -90,7 +88,7 @@ def walk_png(source: BinaryIO, limit: int) -> Finding | tuple[int, int]:
         if name not in ("IDAT", "fdAT"):
             beside_pixels += length
         if beside_pixels > PARSED_BYTES:  # Pillow would hold them all
-            return Finding(
+            return ArtifactFinding(
                 unknown=f"it holds over {PARSED_BYTES} bytes beside its pixels, more than is read here"
             )
         if name == "IHDR":

@@ -4,9 +4,6 @@ Nothing here calls `eval`, `exec` or `compile`: the syntax tree is walked throug
 grammar's (`grammar.GRAMMAR`) and the compiler's (`compile.BUILDERS`).
 """
 
-from __future__ import annotations
+import lazy_loader
 
-from autoscirub.checks.expressions.check import check_expr
-from autoscirub.checks.expressions.expression import Expression, compile_expr, evaluate_expr
-
-__all__ = ["Expression", "check_expr", "compile_expr", "evaluate_expr"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

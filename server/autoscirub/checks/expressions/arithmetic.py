@@ -14,9 +14,7 @@ from autoscirub.checks.expressions.values import NUMBERS, describe, require_numb
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from autoscirub.checks.expressions.tree import Place, Sides
-
-__all__ = ["OPERATIONS", "QUICK", "calculate", "signed"]
+    from autoscirub.checks.expressions.tree import Sides, SourcePosition
 
 OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -83,7 +81,7 @@ def _wrong_operands(symbol: str, left: Any, right: Any, sides: Sides) -> str:
     )
 
 
-def signed(symbol: str, value: Any, place: Place) -> Any:
+def signed(symbol: str, value: Any, place: SourcePosition) -> Any:
     """`+value` or `-value`.
 
     Raises:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     Link = tuple[str, Callable[[Any, Any], bool], Run]
 
-__all__ = ["build_comparison", "links_of"]
-
 _COMPARABLE: dict[type, frozenset[type]] = {
     float: NUMBERS,
     int: NUMBERS,

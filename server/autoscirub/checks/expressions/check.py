@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from autoscirub.checks.expressions.expression import Expression
     from autoscirub.checks.expressions.tree import Tree
 
-__all__ = ["check_expr"]
-
 
 def check_expr(expression: Expression, results: Mapping[str, Any]) -> tuple[bool | None, Any, str]:
     """Ask `expression` as a check: `(passed, value, message)`.

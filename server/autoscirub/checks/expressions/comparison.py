@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from autoscirub.checks.expressions.tree import Sides
 
-__all__ = ["RELATIONS", "compare", "contains", "contains_null"]
-
 RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,

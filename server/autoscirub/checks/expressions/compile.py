@@ -20,8 +20,8 @@ from autoscirub.checks.expressions.tree import (
     BINARY,
     NOT_LITERAL,
     UNARY,
-    Place,
     Sides,
+    SourcePosition,
     Tree,
     literal,
     path_of,
@@ -30,8 +30,6 @@ from autoscirub.checks.expressions.values import CONTAINERS, NUMBERS, describe
 
 if TYPE_CHECKING:
     from autoscirub.errors import NotEvaluable
-
-__all__ = ["BUILDERS", "Run", "Unit", "build"]
 
 Run = Callable[[dict[str, Any]], Any]
 """A compiled expression: results to value, or `NotEvaluable`."""
@@ -72,9 +70,9 @@ class Unit:
         """Compile several parts."""
         return [self.build(node) for node in nodes]
 
-    def place(self, node: ast.expr) -> Place:
+    def place(self, node: ast.expr) -> SourcePosition:
         """The part, to be named when it has no value."""
-        return Place(self.tree, node)
+        return SourcePosition(self.tree, node)
 
 
 def _constant(_unit: Unit, node: ast.Constant) -> Run:
@@ -188,7 +186,7 @@ def _and_or(unit: Unit, node: ast.BoolOp) -> Run:
     return run
 
 
-def _not_boolean(value: Any, place: Place) -> NotEvaluable:
+def _not_boolean(value: Any, place: SourcePosition) -> NotEvaluable:
     return place.fault(f"is {describe(value)}; and, or and not take True and False only")
 
 

@@ -9,13 +9,11 @@ from typing import Any
 from autoscirub.checks.expressions.compile import Run, build
 from autoscirub.checks.expressions.grammar import parse
 from autoscirub.checks.expressions.limits import CACHED_EXPRESSIONS
-from autoscirub.checks.expressions.lint import Lint, lint_tree
+from autoscirub.checks.expressions.lint import ExpressionLint, lint_tree
 from autoscirub.checks.expressions.references import MISSING, look_up
 from autoscirub.checks.expressions.tree import Key, Tree, canonical, path_of
 from autoscirub.checks.expressions.values import kind_of, shorten
 from autoscirub.errors import ExpressionRefused, NotEvaluable
-
-__all__ = ["Expression", "as_dict", "compile_expr", "evaluate_expr"]
 
 
 class Expression:
@@ -64,7 +62,7 @@ class Expression:
         return canonical(self.tree.node)
 
     @cached_property
-    def _lint(self) -> Lint:
+    def _lint(self) -> ExpressionLint:
         return lint_tree(self.tree)
 
     @property

@@ -29,8 +29,6 @@ from autoscirub.errors import ExpressionRefused
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["GRAMMAR", "HELPER_ARGUMENTS", "parse"]
-
 HELPER_ARGUMENTS: dict[str, tuple[int, int | None]] = {
     "abs": (1, 1),
     "all": (1, 1),
@@ -92,7 +90,7 @@ def parse(source: str) -> Tree:
     if not text:
         raise ExpressionRefused("the expression is empty; expected something like results.slope > 0.4")
     tree = Tree(source, text, _syntax_tree(source, text))
-    walk = _Walk(tree)
+    walk = _GrammarWalk(tree)
     walk.visit(tree.node, 1)
     _refuse_non_ascii(tree, walk.strings)
     return tree
@@ -146,7 +144,7 @@ def _refuse_non_ascii(tree: Tree, strings: list[ast.Constant]) -> None:
         )
 
 
-class _Walk:
+class _GrammarWalk:
     """One pass over a tree: every node is counted, and goes to its rule."""
 
     def __init__(self, tree: Tree) -> None:
@@ -174,7 +172,7 @@ class _Walk:
         self.tree.refuse(at, f"{name} is not allowed")
 
 
-def _constant(walk: _Walk, node: ast.Constant, _depth: int) -> None:
+def _constant(walk: _GrammarWalk, node: ast.Constant, _depth: int) -> None:
     value: Any = node.value
     kind = type(value)
     if kind is str:
@@ -190,12 +188,12 @@ def _constant(walk: _Walk, node: ast.Constant, _depth: int) -> None:
         walk.tree.refuse(node, f"{name} is not allowed")
 
 
-def _sequence(walk: _Walk, node: ast.List | ast.Tuple, depth: int) -> None:
+def _sequence(walk: _GrammarWalk, node: ast.List | ast.Tuple, depth: int) -> None:
     for item in node.elts:
         walk.visit(item, depth)
 
 
-def _dict(walk: _Walk, node: ast.Dict, depth: int) -> None:
+def _dict(walk: _GrammarWalk, node: ast.Dict, depth: int) -> None:
     for key, value in zip(node.keys, node.values, strict=True):
         if key is None:
             walk.tree.refuse(value, "dict unpacking (**) is not allowed")
@@ -203,25 +201,25 @@ def _dict(walk: _Walk, node: ast.Dict, depth: int) -> None:
         walk.visit(value, depth)
 
 
-def _unary(walk: _Walk, node: ast.UnaryOp, depth: int) -> None:
+def _unary(walk: _GrammarWalk, node: ast.UnaryOp, depth: int) -> None:
     if type(node.op) not in UNARY:
         walk.refuse_type(node.op, node)
     walk.visit(node.operand, depth)
 
 
-def _binary(walk: _Walk, node: ast.BinOp, depth: int) -> None:
+def _binary(walk: _GrammarWalk, node: ast.BinOp, depth: int) -> None:
     if type(node.op) not in BINARY:
         walk.refuse_type(node.op, node)
     walk.visit(node.left, depth)
     walk.visit(node.right, depth)
 
 
-def _and_or(walk: _Walk, node: ast.BoolOp, depth: int) -> None:
+def _and_or(walk: _GrammarWalk, node: ast.BoolOp, depth: int) -> None:
     for operand in node.values:
         walk.visit(operand, depth)
 
 
-def _compare(walk: _Walk, node: ast.Compare, depth: int) -> None:
+def _compare(walk: _GrammarWalk, node: ast.Compare, depth: int) -> None:
     walk.visit(node.left, depth)
     for operator, operand in zip(node.ops, node.comparators, strict=True):
         if type(operator) not in COMPARISONS:
@@ -229,7 +227,7 @@ def _compare(walk: _Walk, node: ast.Compare, depth: int) -> None:
         walk.visit(operand, depth)
 
 
-def _name(walk: _Walk, node: ast.Name, _depth: int) -> None:
+def _name(walk: _GrammarWalk, node: ast.Name, _depth: int) -> None:
     if node.id == "results":
         walk.tree.references.append(node)
     elif node.id in HELPER_ARGUMENTS:
@@ -241,7 +239,7 @@ def _name(walk: _Walk, node: ast.Name, _depth: int) -> None:
         )
 
 
-def _lookup(walk: _Walk, node: ast.Attribute | ast.Subscript, depth: int) -> None:
+def _lookup(walk: _GrammarWalk, node: ast.Attribute | ast.Subscript, depth: int) -> None:
     inner: ast.expr = node
     while isinstance(inner, ast.Attribute | ast.Subscript):
         if isinstance(inner, ast.Subscript):
@@ -258,7 +256,7 @@ def _lookup(walk: _Walk, node: ast.Attribute | ast.Subscript, depth: int) -> Non
     walk.tree.references.append(node)
 
 
-def _require_key(walk: _Walk, node: ast.Subscript) -> None:
+def _require_key(walk: _GrammarWalk, node: ast.Subscript) -> None:
     key = node.slice
     if isinstance(key, ast.Slice | ast.Tuple | ast.Starred):
         what = "a slice" if isinstance(key, ast.Slice) else "a key of several parts"
@@ -275,7 +273,7 @@ def _require_key(walk: _Walk, node: ast.Subscript) -> None:
     walk.visit(key, 1)
 
 
-def _call(walk: _Walk, node: ast.Call, depth: int) -> None:
+def _call(walk: _GrammarWalk, node: ast.Call, depth: int) -> None:
     function = node.func
     if not isinstance(function, ast.Name) or function.id not in HELPER_ARGUMENTS:
         walk.visit(function, depth)  # what is wrong inside goes first: it says more
@@ -294,7 +292,7 @@ def _call(walk: _Walk, node: ast.Call, depth: int) -> None:
         walk.tree.refuse(node, f"{function.id} takes {expected} argument(s), not {len(node.args)}")
 
 
-GRAMMAR: dict[type[ast.AST], Callable[[_Walk, Any, int], None]] = {
+GRAMMAR: dict[type[ast.AST], Callable[[_GrammarWalk, Any, int], None]] = {
     ast.Constant: _constant,
     ast.List: _sequence,
     ast.Tuple: _sequence,

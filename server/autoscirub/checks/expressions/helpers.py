@@ -12,7 +12,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from autoscirub.checks.expressions.limits import MAX_INT_DIGITS
-from autoscirub.checks.expressions.tree import Place, Tree
+from autoscirub.checks.expressions.tree import SourcePosition, Tree
 from autoscirub.checks.expressions.values import (
     NUMBERS,
     SEQUENCES,
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from autoscirub.errors import NotEvaluable
-
-__all__ = ["HELPERS", "Call", "Helper", "Walked"]
 
 
 class Walked:
@@ -43,7 +41,7 @@ class Walked:
         self.values: object = None
 
 
-class Call(Place):
+class Call(SourcePosition):
     """Where a helper is called, and what the evaluation it is called in remembers."""
 
     __slots__ = ("walked",)

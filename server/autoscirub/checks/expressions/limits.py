@@ -2,21 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "CACHED_EXPRESSIONS",
-    "INT_BOUND",
-    "MAX_DEPTH",
-    "MAX_INT_BITS",
-    "MAX_INT_DIGITS",
-    "MAX_LENGTH",
-    "MAX_NODES",
-    "MAX_SEQUENCE",
-    "SHOWN_CHARACTERS",
-    "SHOWN_ITEMS",
-    "SHOWN_KEYS",
-    "SHOWN_VALUES",
-]
-
 MAX_LENGTH = 10_000
 """Characters of source. Looked at before anything is parsed, so a 1 MB expression costs nothing."""
 

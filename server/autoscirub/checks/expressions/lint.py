@@ -15,8 +15,6 @@ from autoscirub.checks.expressions.compile import build
 from autoscirub.checks.expressions.tree import COMPARISONS, Tree, canonical, parts_of
 from autoscirub.errors import NotEvaluable
 
-__all__ = ["Lint", "lint_tree"]
-
 _UNKNOWN: Any = object()
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
@@ -38,7 +36,7 @@ _REFLEXIVE = {"==": True, "<=": True, ">=": True, "!=": False, "<": False, ">": 
 _NEVER_NEGATIVE = {"len": "length", "abs": "absolute value"}
 
 
-class Lint(NamedTuple):
+class ExpressionLint(NamedTuple):
     """What there is to say about an expression besides what the grammar refuses."""
 
     cannot_be_false: str | None
@@ -47,12 +45,14 @@ class Lint(NamedTuple):
     """What is allowed but most likely not meant, in the order of the source."""
 
 
-def lint_tree(tree: Tree) -> Lint:
+def lint_tree(tree: Tree) -> ExpressionLint:
     """Look at an expression once for all that a freeze says of it."""
     if not tree.references:
-        return Lint("it reads no result, so the work cannot change its answer", _warnings(tree, None))
+        return ExpressionLint(
+            "it reads no result, so the work cannot change its answer", _warnings(tree, None)
+        )
     truth = _Truth(tree)
-    return Lint(truth.always(tree.node, True), _warnings(tree, truth))
+    return ExpressionLint(truth.always(tree.node, True), _warnings(tree, truth))
 
 
 def _warnings(tree: Tree, truth: _Truth | None) -> list[str]:

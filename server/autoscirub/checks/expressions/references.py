@@ -13,10 +13,8 @@ from autoscirub.checks.expressions.values import INDEXABLE, READABLE, kind_of, s
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from autoscirub.checks.expressions.tree import Key, Place
+    from autoscirub.checks.expressions.tree import Key, SourcePosition
     from autoscirub.errors import NotEvaluable
-
-__all__ = ["MISSING", "look_up", "reader"]
 
 MISSING: Any = object()
 """What `look_up` gives for a reference that leads nowhere."""
@@ -24,7 +22,7 @@ MISSING: Any = object()
 _LOWEST, _HIGHEST = -INT_BOUND, INT_BOUND
 
 
-def reader(keys: tuple[Key, ...], place: Place) -> Callable[[dict[str, Any]], Any]:
+def reader(keys: tuple[Key, ...], place: SourcePosition) -> Callable[[dict[str, Any]], Any]:
     """The function that reads the value at `keys` from results.
 
     It raises `NotEvaluable` for a key or index that is not there, for a number that is not finite, and for a
@@ -41,7 +39,7 @@ def _whole(results: dict[str, Any]) -> dict[str, Any]:
     return results
 
 
-def _one_key(key: str, place: Place) -> Callable[[dict[str, Any]], Any]:
+def _one_key(key: str, place: SourcePosition) -> Callable[[dict[str, Any]], Any]:
     def read(results: dict[str, Any]) -> Any:
         try:
             value = results[key]
@@ -61,7 +59,7 @@ def _one_key(key: str, place: Place) -> Callable[[dict[str, Any]], Any]:
     return read
 
 
-def _path(keys: tuple[Key, ...], place: Place) -> Callable[[dict[str, Any]], Any]:
+def _path(keys: tuple[Key, ...], place: SourcePosition) -> Callable[[dict[str, Any]], Any]:
     steps = _steps(keys)
 
     def read(results: dict[str, Any]) -> Any:
@@ -105,7 +103,7 @@ def _steps(keys: tuple[Key, ...]) -> list[tuple[Any, Any]]:
     return [(key, dict if isinstance(key, str) else list) for key in keys]
 
 
-def _unreadable(value: Any, place: Place) -> NotEvaluable:
+def _unreadable(value: Any, place: SourcePosition) -> NotEvaluable:
     kind = type(value)
     if kind is float and not isfinite(value):
         return place.fault(f"is {value!r}, not a finite number")
@@ -114,7 +112,7 @@ def _unreadable(value: Any, place: Place) -> NotEvaluable:
     return place.fault(f"is {kind_of(value)}")
 
 
-def _missing(keys: tuple[Key, ...], results: dict[str, Any], place: Place) -> NotEvaluable:
+def _missing(keys: tuple[Key, ...], results: dict[str, Any], place: SourcePosition) -> NotEvaluable:
     """Walk again, slowly, to the step that fails, and say what is there instead."""
     value: Any = results
     for step, key in enumerate(keys):

@@ -11,25 +11,6 @@ from typing import Any, NoReturn
 from autoscirub.checks.expressions.values import shorten
 from autoscirub.errors import ExpressionRefused, NotEvaluable
 
-__all__ = [
-    "BINARY",
-    "BLANK",
-    "COMPARISONS",
-    "LINE_END",
-    "NOT_LITERAL",
-    "UNARY",
-    "Key",
-    "Place",
-    "Sides",
-    "Tree",
-    "canonical",
-    "literal",
-    "parts_of",
-    "path_of",
-    "spelling",
-    "where",
-]
-
 BINARY: dict[type[ast.operator], str] = {
     ast.Add: "+",
     ast.Sub: "-",
@@ -98,7 +79,7 @@ class Tree:
         raise ExpressionRefused(f"{what} ({self.where(node)} of {shorten(self.text)})")
 
 
-class Place:
+class SourcePosition:
     """A node to name when an evaluation fails there. Its source is looked up only then."""
 
     __slots__ = ("node", "tree")
@@ -117,7 +98,7 @@ class Sides:
 
     __slots__ = ("_left", "_right", "place")
 
-    def __init__(self, place: Place, left: ast.expr, right: ast.expr) -> None:
+    def __init__(self, place: SourcePosition, left: ast.expr, right: ast.expr) -> None:
         self.place = place
         self._left = left
         self._right = right

@@ -18,24 +18,7 @@ from autoscirub.checks.expressions.limits import (
 )
 
 if TYPE_CHECKING:
-    from autoscirub.checks.expressions.tree import Place
-
-__all__ = [
-    "COMPARED_AS",
-    "CONTAINERS",
-    "INDEXABLE",
-    "KINDS",
-    "NUMBERS",
-    "READABLE",
-    "SEQUENCES",
-    "describe",
-    "kind_of",
-    "require_finite",
-    "require_number",
-    "settle",
-    "shorten",
-    "show",
-]
+    from autoscirub.checks.expressions.tree import SourcePosition
 
 _Null = type(None)
 
@@ -87,7 +70,7 @@ def describe(value: object) -> str:
     return kind_of(value) if value is None or kind not in KINDS else f"{KINDS[kind]} ({show(value)})"
 
 
-def settle(value: Any, place: Place) -> Any:
+def settle(value: Any, place: SourcePosition) -> Any:
     """The number that an operation gave, if it is one that may go on: real, finite, not over-long.
 
     Raises:
@@ -105,7 +88,7 @@ def settle(value: Any, place: Place) -> Any:
     raise place.fault(f"gives an integer of more than {MAX_INT_DIGITS:,} digits")
 
 
-def require_number(value: Any, place: Place, what: str) -> None:
+def require_number(value: Any, place: SourcePosition, what: str) -> None:
     """Raise `NotEvaluable` unless `value` is a finite number or a boolean; `what` names it."""
     kind = type(value)
     if kind not in NUMBERS:
@@ -114,7 +97,7 @@ def require_number(value: Any, place: Place, what: str) -> None:
         raise place.fault(f"{what} is {value!r}, not a finite number")
 
 
-def require_finite(value: Any, place: Place, what: str, levels: int = MAX_DEPTH) -> None:
+def require_finite(value: Any, place: SourcePosition, what: str, levels: int = MAX_DEPTH) -> None:
     """Walk a container: raise `NotEvaluable` at a number that is not finite or a type JSON lacks.
 
     `what` names the value; the position within it is added. At most `levels` levels are walked, which also

@@ -11,16 +11,14 @@ from autoscirub.errors import CheckError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from autoscirub.checks.numbers.spot import Spots
-
-__all__ = ["MAX_BINDINGS", "apply_bindings"]
+    from autoscirub.checks.numbers.extract import Occurrences
 
 MAX_BINDINGS = 1000
 _MAX_SNIPPET = 300
 _NUMBER = r"(?P<n>[-+\u2212]?[0-9.][0-9.,]*)"
 
 
-def apply_bindings(spots: Spots, bindings: Mapping[str, str]) -> list[str]:
+def apply_bindings(spots: Occurrences, bindings: Mapping[str, str]) -> list[str]:
     """Bind each number that a snippet points at; returns what is open about them, in words.
 
     In a snippet `#` stands for the number, whatever it is: `fell by # TWh` still binds when the number or the text

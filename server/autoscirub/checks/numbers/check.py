@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autoscirub.checks.artifacts.files import project_root
-from autoscirub.checks.artifacts.paths import path_faults, shown
+from autoscirub.checks.artifacts import path_faults, project_root, shown
 from autoscirub.checks.numbers.bindings import apply_bindings
 from autoscirub.checks.numbers.classify import classify
+from autoscirub.checks.numbers.extract import Format, read_prose, spot
 from autoscirub.checks.numbers.gather import gather_sources
 from autoscirub.checks.numbers.labels import mark_labels
-from autoscirub.checks.numbers.spot import Format, read_prose, spot
 from autoscirub.checks.report_file import find_report
 from autoscirub.errors import CheckError
 from autoscirub.models import (
@@ -34,16 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from autoscirub.models import ProjectConfig
-
-__all__ = [
-    "FORMATS",
-    "REPORT_LIMIT",
-    "NumbersFound",
-    "check_numbers",
-    "classify",
-    "decide_numbers",
-    "names_number",
-]
 
 REPORT_LIMIT = 2 * 1024 * 1024
 """Bytes of a report; a notebook, which may hold pictures, may have NOTEBOOK_LIMIT."""

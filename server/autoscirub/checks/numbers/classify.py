@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from autoscirub.checks.artifacts.paths import shown
-from autoscirub.checks.numbers.exempt import MARKS, PLACES
-from autoscirub.checks.numbers.match import CROWD, Hints, Match, agrees, match
+from autoscirub.checks.artifacts import shown
 from autoscirub.checks.numbers.predicted import speaks_of_a_prediction
+from autoscirub.checks.numbers.rounding import CROWD, Hints, Match, agrees, match
+from autoscirub.checks.numbers.set_aside import MARKS, PLACES
 from autoscirub.checks.numbers.sources import Source, SourceIndex
 from autoscirub.checks.numbers.words import NUMBER_WORD
 from autoscirub.models import NumberClass, ReportNumber
@@ -16,9 +16,8 @@ from autoscirub.models import NumberClass, ReportNumber
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from autoscirub.checks.numbers.spot import Spots, Spotted
-
-__all__ = ["classify"]
+    from autoscirub.checks.numbers.extract import Occurrences
+    from autoscirub.checks.numbers.occurrence import Occurrence
 
 _FORMS = MARKS - {NUMBER_WORD}
 """Marks that several values would do for are exempt: no list of four items is in doubt for its numbers."""
@@ -35,7 +34,7 @@ class _Known:
         self.exempt = [words for words in exempt if words]
 
 
-def classify(spots: Spots, sources: Sequence[Source], exempt: Sequence[str] = ()) -> list[ReportNumber]:
+def classify(spots: Occurrences, sources: Sequence[Source], exempt: Sequence[str] = ()) -> list[ReportNumber]:
     """The class of every number, in the report's order. Time grows with the numbers, and sources × log sources."""
     known = _Known(spots.text, sources, exempt)
     answers: list[ReportNumber] = []
@@ -50,7 +49,7 @@ def classify(spots: Spots, sources: Sequence[Source], exempt: Sequence[str] = ()
     return answers
 
 
-def _one(number: Spotted, known: _Known) -> ReportNumber:
+def _one(number: Occurrence, known: _Known) -> ReportNumber:
     if number.bound_to is not None:
         return _bound(number, number.bound_to, known)
     if number.exempt is not None:
@@ -80,14 +79,14 @@ def _one(number: Spotted, known: _Known) -> ReportNumber:
     return _answer(number, NumberClass.WITHOUT_SOURCE, [nearest] if nearest else [], reason)
 
 
-def _as_it_stands(number: Spotted, found: Match) -> bool:
+def _as_it_stands(number: Occurrence, found: Match) -> bool:
     """Whether what counts places, as in Figure 4, is a result to the digit: 4 figures are no rounding of 4.19."""
     values = [value for reading in number.readings for value, _ in reading.alternatives()]
     return number.soft not in PLACES or found.sources[0].exact in values
 
 
 def _answer(
-    number: Spotted,
+    number: Occurrence,
     cls: NumberClass,
     found: Sequence[Source] = (),
     reason: str = "",
@@ -100,7 +99,7 @@ def _answer(
     return ReportNumber(number.line, number.text, cls, pairs, reason, number.place, crowded, alike, weak)
 
 
-def _found(number: Spotted, found: Match) -> ReportNumber:
+def _found(number: Occurrence, found: Match) -> ReportNumber:
     if found.count == 1:
         return _answer(number, NumberClass.MATCHED, found.sources)
     crowded = found.distinct > CROWD
@@ -110,7 +109,7 @@ def _found(number: Spotted, found: Match) -> ReportNumber:
     )
 
 
-def _bound(number: Spotted, key: str, known: _Known) -> ReportNumber:
+def _bound(number: Occurrence, key: str, known: _Known) -> ReportNumber:
     for index in (known.results, known.stated):
         source = index.by_key.get(key) or index.by_key.get(f"results.{key}")
         if source is None:

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from autoscirub.checks.numbers.prose import Prose
 
-__all__ = ["FETCHES", "computed", "makes_output", "read_front_matter"]
-
 _MAX_LINES = 400
 _KEY = re.compile(r"""(?:"[^"\n]{1,80}"|'[^'\n]{1,80}'|[A-Za-z_][\w .-]{0,80}):(?:\s|$)""")
 _INSIDE = re.compile(r"\s|[#\]}-]|$")

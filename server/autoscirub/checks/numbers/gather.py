@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from autoscirub.checks.artifacts.paths import path_faults
+from autoscirub.checks.artifacts import path_faults
 from autoscirub.checks.numbers.labels import csv_labels, json_labels
 from autoscirub.checks.numbers.sources import MAX_VALUES, csv_values, prediction_values, source_values
 from autoscirub.checks.predictions import PREDICTIONS_NAME
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from autoscirub.checks.numbers.sources import Source
     from autoscirub.models import ProjectConfig
-
-__all__ = ["Gathered", "gather_sources", "source_fault", "source_files"]
 
 _PREDICTIONS_LIMIT = 1024 * 1024
 _FILES = (".csv", ".tsv", ".json")

@@ -6,14 +6,12 @@ import csv
 import io
 from typing import TYPE_CHECKING, Any
 
-from autoscirub.checks.numbers.exempt import LABEL
+from autoscirub.checks.numbers.set_aside import LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from autoscirub.checks.numbers.spot import Spots
-
-__all__ = ["csv_labels", "json_labels", "mark_labels"]
+    from autoscirub.checks.numbers.extract import Occurrences
 
 _MIN_LETTERS = 3
 _MAX_LENGTH = 120
@@ -50,7 +48,7 @@ def _names(text: str) -> bool:
     )
 
 
-def mark_labels(spots: Spots, labels: Iterable[str]) -> None:
+def mark_labels(spots: Occurrences, labels: Iterable[str]) -> None:
     """Make the numbers soft that stand in a name at the beginning of a table's cell.
 
     Only there, and only in the whole name: in running text the same words may state a value. Never what states a

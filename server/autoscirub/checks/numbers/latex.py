@@ -18,8 +18,6 @@ from autoscirub.checks.numbers.latex_commands import (
 )
 from autoscirub.checks.numbers.prose import MATH, Prose
 
-__all__ = ["from_latex"]
-
 _TOKEN = re.compile(
     r"(?P<comment>%[^\n]*)|\\(?P<name>[A-Za-z]+)\*?"
     r"|(?P<newline>\\\\(?:\*?\[\s*-?[0-9.]*\s*(?:pt|em|ex|[cm]m|in|bp|pc|sp|\\[a-z]+)\s*\])?)"
@@ -46,12 +44,12 @@ def from_latex(text: str) -> Prose:
     one that is shown as code begins none. Of it the macros and the title are text; what else it holds is mostly the
     settings of packages, and is a claim only with a unit.
     """
-    reader = _Reader(text)
+    reader = _LatexReader(text)
     reader.read()
     return reader.prose
 
 
-class _Reader:
+class _LatexReader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.prose = Prose(citations=False)

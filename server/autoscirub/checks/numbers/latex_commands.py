@@ -4,19 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = [
-    "CODE",
-    "DEFINES",
-    "ELSEWHERE",
-    "LAYOUT",
-    "OPTIONED",
-    "PLACED",
-    "POINTS",
-    "SETTINGS",
-    "SHAPED",
-    "points_as",
-]
-
 CODE = {
     "verbatim": "code", "lstlisting": "code", "minted": "code", "Verbatim": "code", "alltt": "code",
     "comment": "comment", "filecontents": "comment",

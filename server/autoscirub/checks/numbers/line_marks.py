@@ -11,8 +11,6 @@ from autoscirub.checks.numbers.prose import Region
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["heading_numbers", "list_markers", "listed_references"]
-
 _HEADING = re.compile(r"^[ \t>]*#{1,6}\s+([0-9]{1,3}(?:\.[0-9]{1,3})*\.?)(?=\s([^\n]?))", re.MULTILINE)
 _LIST = re.compile(r"^[ \t>]*(?:[-*+]\s)?\(?([0-9]{1,3})[.)](?=\s)", re.MULTILINE)
 _BLANK = re.compile(r"^[ \t>]*$", re.MULTILINE)

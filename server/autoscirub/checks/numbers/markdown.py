@@ -13,8 +13,6 @@ from autoscirub.checks.numbers.front_matter import FETCHES, computed, makes_outp
 from autoscirub.checks.numbers.markup import add_tag
 from autoscirub.checks.numbers.prose import MATH, Prose, comment_end, entity
 
-__all__ = ["from_markdown"]
-
 _FENCE = re.compile(r"[ \t>]*(?:[-*+]\s+|\d+[.)]\s+)?(`{3,}|~{3,})([^\n]*)")
 _INLINE = re.compile(
     r"""(?P<command>\\(?P<name>[A-Za-z]+|[,;:!\ ]))

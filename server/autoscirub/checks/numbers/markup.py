@@ -6,8 +6,6 @@ import re
 
 from autoscirub.checks.numbers.prose import Prose, comment_end, entity
 
-__all__ = ["CELL", "add_tag", "from_html"]
-
 _TOKEN = re.compile(r"<!--|</?([A-Za-z][A-Za-z0-9]*)[^<>]*>|<![^<>]*>|&#?[A-Za-z0-9]{1,32};")
 _CODE = {"code": "code span", "kbd": "code span", "samp": "code span", "tt": "code span", "pre": "code"}
 _UNSEEN = {"script": "script", "style": "style", "template": "template", "annotation": "annotation"}

@@ -11,8 +11,6 @@ from autoscirub.checks.numbers.prose import Prose
 from autoscirub.errors import CheckError
 from autoscirub.store import JsonFault, parse
 
-__all__ = ["from_notebook"]
-
 _RICH = (("text/html", from_html), ("text/markdown", from_markdown), ("text/latex", from_latex))
 """Forms of one output, the one first that a notebook shows where there are several."""
 

@@ -6,9 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from autoscirub.checks.numbers.spot import Spotted
-
-__all__ = ["speaks_of_a_prediction"]
+    from autoscirub.checks.numbers.occurrence import Occurrence
 
 _PREDICTED = re.compile(
     r"predict|hypothes|pre-?regist|registered|beforehand|expected|stated|threshold|criteri|requirement",
@@ -27,7 +25,7 @@ _ROWS = 100
 """Lines above a row or an item in which the head of its table or list is looked for."""
 
 
-def speaks_of_a_prediction(text: str, number: Spotted) -> bool:
+def speaks_of_a_prediction(text: str, number: Occurrence) -> bool:
     """Whether the text says that this number is a predicted one.
 
     It says so in the number's sentence or cell, in the head of the table's column, or in the line that begins a list.

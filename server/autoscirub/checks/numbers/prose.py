@@ -9,8 +9,6 @@ import re
 from dataclasses import dataclass, field
 from html import unescape
 
-__all__ = ["MATH", "Hidden", "Prose", "Region", "comment_end", "entity", "marker_key"]
-
 _HIDDEN_KEPT = 400
 """Characters of a hidden piece that are kept: it is listed, and not looked up."""
 _MARKER = re.compile(r"\s*=\s*(\S(?:[^\n]*\S)?)\s*")

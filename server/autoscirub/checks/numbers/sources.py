@@ -15,22 +15,12 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from autoscirub.checks.cells import number_in
-from autoscirub.checks.numbers.readings import MAX_DIGITS
-from autoscirub.checks.numbers.spot import find_numbers
+from autoscirub.checks.numbers.extract import find_numbers
+from autoscirub.checks.numbers.parse import MAX_DIGITS
 from autoscirub.errors import CheckError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-__all__ = [
-    "MAX_VALUES",
-    "Source",
-    "SourceIndex",
-    "csv_values",
-    "prediction_values",
-    "source_values",
-    "words_of",
-]
 
 MAX_VALUES = 100_000
 """Source values of one check. Among more, nearly every number would be found by chance."""

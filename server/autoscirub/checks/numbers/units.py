@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-__all__ = ["SCALES", "UNIT", "Claim", "claim_of", "claims_after"]
-
 Claim = Literal["", "close", "apart"]
 """`close`: a unit follows. `apart`: so that it is prose, and no code: after a space, or with decimals."""
 

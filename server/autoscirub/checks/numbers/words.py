@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from autoscirub.checks.numbers.readings import Reading
+from autoscirub.checks.numbers.parse import ParsedNumber
 from autoscirub.checks.numbers.units import SCALES, UNIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-__all__ = ["NUMBER_WORD", "Written", "written_numbers"]
 
 NUMBER_WORD = "a number word"
 _ONES = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
@@ -44,17 +42,17 @@ _SINGLE_LETTERS = frozenset("ABKLNVJlbmstg")
 
 
 @dataclass(frozen=True)
-class Written:
+class NumberInWords:
     """A number in words, with its unit where it has one."""
 
     start: int
     end: int
-    reading: Reading
+    reading: ParsedNumber
     claim: bool
     """A percent sign, a scale or a unit follows: it is a quantity, and no turn of phrase."""
 
 
-def written_numbers(text: str) -> Iterator[Written]:
+def written_numbers(text: str) -> Iterator[NumberInWords]:
     """Every number in words. `one` and `zero` only with a unit: "one of them" counts nothing."""
     for match in _WRITTEN.finditer(text):
         value, fine = _value(match)
@@ -67,12 +65,12 @@ def written_numbers(text: str) -> Iterator[Written]:
             if match[0].lower() in ("one", "zero"):
                 continue
             kind = "fraction" if match["of"] or match["sign"] else "words"
-            yield Written(match.start(), end, Reading(value, fine, kind), claim=False)
+            yield NumberInWords(match.start(), end, ParsedNumber(value, fine, kind), claim=False)
             continue
         percent = unit["percent"]
         kind = "" if not percent else "‰" if percent == "‰" else "%"
-        reading = Reading(value, fine).scaled(SCALES.get(unit["scale"] or "", 0)).as_share(kind)
-        yield Written(match.start(), unit.end(), reading, claim=True)
+        reading = ParsedNumber(value, fine).scaled(SCALES.get(unit["scale"] or "", 0)).as_share(kind)
+        yield NumberInWords(match.start(), unit.end(), reading, claim=True)
 
 
 def _value(match: re.Match[str]) -> tuple[Decimal, Decimal]:

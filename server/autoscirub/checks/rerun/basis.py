@@ -15,11 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from autoscirub.checks.rerun.copying import Copied
-    from autoscirub.checks.rerun.program import Program
+    from autoscirub.checks.rerun.program import RunProgram
     from autoscirub.models import RunConfig
     from autoscirub.store import Project
-
-__all__ = ["basis_of", "digests_of", "named_variables", "rerun_basis"]
 
 
 def rerun_basis(project: Project, *, ask: bool) -> RerunBasis:
@@ -38,7 +36,7 @@ def rerun_basis(project: Project, *, ask: bool) -> RerunBasis:
 
 
 def basis_of(
-    config: RunConfig, copied: Copied, program: Program | None, compared: Mapping[str, str]
+    config: RunConfig, copied: Copied, program: RunProgram | None, compared: Mapping[str, str]
 ) -> RerunBasis:
     """The digests of one rerun. `program` None: nobody was asked what it runs on."""
     how = {"rtol": config.rtol, "atol": config.atol, "ignore": config.ignore, "network": config.network}

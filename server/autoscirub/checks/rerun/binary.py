@@ -10,12 +10,10 @@ from importlib import import_module
 from tokenize import TokenError
 from typing import TYPE_CHECKING, Any
 
-from autoscirub.checks.rerun.pairs import Comparison, Status, Tolerance, Unclear
+from autoscirub.checks.rerun.pairs import Tolerance, Unclear, ValueComparison, ValueStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-__all__ = ["compare_arrays", "compare_pictures"]
 
 _MAX_PIXELS = 89_478_485
 _MAX_ARRAYS_BYTES = 1024**3
@@ -36,7 +34,7 @@ _BITS, _SAMPLES = 258, 277
 
 def compare_arrays(
     path: str, before: bytes, after: bytes, tolerance: Tolerance
-) -> Iterator[Comparison | Unclear]:
+) -> Iterator[ValueComparison | Unclear]:
     """`.npy` and `.npz`, array by array. Never unpickles anything."""
     try:
         numpy: Any = import_module("numpy")
@@ -51,8 +49,8 @@ def compare_arrays(
     for name in dict.fromkeys([*old, *new]):
         if name not in old or name not in new:
             there = _shape(old.get(name, new.get(name)))
-            status = Status.MISSING if name in old else Status.NEW
-            yield Comparison(
+            status = ValueStatus.MISSING if name in old else ValueStatus.NEW
+            yield ValueComparison(
                 path, name, there if name in old else None, there if name in new else None, status
             )
             continue
@@ -61,11 +59,11 @@ def compare_arrays(
 
 def _compare_one(
     numpy: Any, path: str, name: str | None, old: Any, new: Any, tolerance: Tolerance
-) -> Iterator[Comparison | Unclear]:
+) -> Iterator[ValueComparison | Unclear]:
     kind, fields = old.dtype.kind, old.dtype.names
     # Fields, and bytes without a type, are compared only with their like: NumPy refuses, or takes them by place.
     if old.shape != new.shape or kind != new.dtype.kind or (kind == "V" and old.dtype != new.dtype):
-        yield Comparison(path, name, _shape(old), _shape(new), Status.MOVED)
+        yield ValueComparison(path, name, _shape(old), _shape(new), ValueStatus.MOVED)
         return
     if fields:
         for field in fields:
@@ -87,17 +85,17 @@ def _compare_one(
     else:
         same = close = numpy.asarray(old == new)
     if bool(close.all()):
-        status = Status.EQUAL if bool(same.all()) else Status.WITHIN_TOLERANCE
-        yield Comparison(path, name, _shape(old), _shape(new), status)
+        status = ValueStatus.EQUAL if bool(same.all()) else ValueStatus.WITHIN_TOLERANCE
+        yield ValueComparison(path, name, _shape(old), _shape(new), status)
         return
     moved = numpy.argwhere(~close)
     for place in moved[:_SHOWN_ELEMENTS]:
         at = tuple(int(index) for index in place)
         key = f"{name or ''}[{', '.join(map(str, at))}]"
-        yield Comparison(path, key, _plain(old[at]), _plain(new[at]), Status.MOVED)
+        yield ValueComparison(path, key, _plain(old[at]), _plain(new[at]), ValueStatus.MOVED)
     if len(moved) > _SHOWN_ELEMENTS:
         count = f"{len(moved):,} of {old.size:,} elements moved"
-        yield Comparison(path, name, _shape(old), count, Status.MOVED)
+        yield ValueComparison(path, name, _shape(old), count, ValueStatus.MOVED)
 
 
 def _same(numpy: Any, old: Any, new: Any) -> Any:
@@ -139,7 +137,7 @@ def _plain(value: Any) -> Any:
     return plain if isinstance(plain, bool | int | float | str) else str(plain)
 
 
-def compare_pictures(path: str, before: bytes, after: bytes) -> Iterator[Comparison | Unclear]:
+def compare_pictures(path: str, before: bytes, after: bytes) -> Iterator[ValueComparison | Unclear]:
     """Pictures by their decoded pixels, as RGBA: another encoder or time stamp is no other picture.
 
     Of finer pixels, or of other colours, RGBA would be a rounding: they are unclear.
@@ -164,14 +162,14 @@ def compare_pictures(path: str, before: bytes, after: bytes) -> Iterator[Compari
     old, new = pictures
     was, is_now = (f"{picture.width} × {picture.height} pixels" for picture in pictures)
     if old.size != new.size:
-        yield Comparison(path, None, was, is_now, Status.MOVED)
+        yield ValueComparison(path, None, was, is_now, ValueStatus.MOVED)
         return
     # getbbox looks at alpha alone unless told otherwise, and opaque pictures never differ there.
     box = ImageChops.difference(old, new).getbbox(alpha_only=False)
     if box is None:
-        yield Comparison(path, None, was, is_now, Status.EQUAL)
+        yield ValueComparison(path, None, was, is_now, ValueStatus.EQUAL)
     else:
-        yield Comparison(path, None, was, f"{is_now}; pixels differ within {box}", Status.MOVED)
+        yield ValueComparison(path, None, was, f"{is_now}; pixels differ within {box}", ValueStatus.MOVED)
 
 
 def _is_plain(image: Any) -> bool:

@@ -18,22 +18,6 @@ from autoscirub.store import describe_kind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = [
-    "CANNOT",
-    "EXECUTABLE",
-    "LINK_OUT",
-    "SAME_BYTES",
-    "Copied",
-    "Layout",
-    "copy_project",
-    "digest_of",
-    "holding_any",
-    "matches",
-    "measure_project",
-    "stamps",
-    "walk",
-]
-
 _CHUNK = 1024 * 1024
 _MAX_BYTES = 20 * 1024**3
 _MAX_FILES = 200_000
@@ -47,7 +31,7 @@ CANNOT = "cannot be "
 
 
 @dataclass(frozen=True)
-class Layout:
+class CopyLayout:
     """What in a project is what. The patterns are files, folders or globs, relative to its root."""
 
     root: Path
@@ -79,7 +63,7 @@ def matches(path: str, patterns: Sequence[str]) -> bool:
     )
 
 
-def walk(layout: Layout, left_out: dict[str, str] | None = None) -> Iterator[tuple[str, os.stat_result]]:
+def walk(layout: CopyLayout, left_out: dict[str, str] | None = None) -> Iterator[tuple[str, os.stat_result]]:
     """Everything in the project that could go into the copy, folders too; what could not goes to `left_out`."""
     left_out = {} if left_out is None else left_out
     waiting = [""]
@@ -106,7 +90,7 @@ def walk(layout: Layout, left_out: dict[str, str] | None = None) -> Iterator[tup
                 waiting.append(path)
 
 
-def stamps(layout: Layout) -> dict[str, tuple[int, int, int]]:
+def stamps(layout: CopyLayout) -> dict[str, tuple[int, int, int]]:
     """Size and times of every file of the project: another one later means that somebody wrote there."""
     return {
         path: (status.st_size, status.st_mtime_ns, status.st_ctime_ns)
@@ -115,7 +99,7 @@ def stamps(layout: Layout) -> dict[str, tuple[int, int, int]]:
     }
 
 
-def copy_project(layout: Layout, target: Path) -> Copied:
+def copy_project(layout: CopyLayout, target: Path) -> Copied:
     """Copy the project into the new folder `target`; each file is read once, so its digest is the copy's.
 
     Left out: `.git`, the state directory, virtual environments, the outputs, every file whose bytes equal an
@@ -126,12 +110,12 @@ def copy_project(layout: Layout, target: Path) -> Copied:
     return _taken(layout, target)
 
 
-def measure_project(layout: Layout) -> Copied:
+def measure_project(layout: CopyLayout) -> Copied:
     """What `copy_project` would say, without the copy: what would be in it, each with its digest."""
     return _taken(layout, None)
 
 
-def _taken(layout: Layout, target: Path | None) -> Copied:
+def _taken(layout: CopyLayout, target: Path | None) -> Copied:
     copied = Copied()
     outputs: set[tuple[int, str]] = set()
     files: list[tuple[str, os.stat_result]] = []
@@ -182,7 +166,7 @@ def holding_any(folders: Sequence[Path], contents: Iterable[bytes]) -> list[Path
 
 
 def _take(
-    layout: Layout,
+    layout: CopyLayout,
     target: Path | None,
     path: str,
     status: os.stat_result,
@@ -236,7 +220,7 @@ def _copy(source: Path, target: Path | None) -> tuple[str, int]:
     return digest.hexdigest(), size
 
 
-def _why_not(layout: Layout, entry: os.DirEntry[str], status: os.stat_result) -> str | None:
+def _why_not(layout: CopyLayout, entry: os.DirEntry[str], status: os.stat_result) -> str | None:
     if entry.name in _NEVER:
         return _NEVER[entry.name]
     if Path(entry.path) == layout.state_dir:

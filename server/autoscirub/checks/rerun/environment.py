@@ -14,8 +14,6 @@ from autoscirub.store import read_regular
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["MAX_FILES", "environment_of", "fingerprint", "is_environment", "settings_of"]
-
 MAX_FILES = 200_000
 """Files of an environment. One with more is not told from another, and no kept answer stands on it."""
 _MARK = "pyvenv.cfg"

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from autoscirub.checks.artifacts.paths import shown
-from autoscirub.checks.rerun.comparing import dotted
+from autoscirub.checks.artifacts import shown
+from autoscirub.checks.rerun.comparison import dotted
 from autoscirub.store import JsonFault, lines_of, parse
 
 if TYPE_CHECKING:
     from collections.abc import Collection
-
-__all__ = ["key_lines"]
 
 
 def key_lines(data: bytes, keys: Collection[str]) -> dict[str, int]:

@@ -11,15 +11,13 @@ from typing import Any
 from autoscirub.checks.cells import number_in
 from autoscirub.store import sha256_bytes
 
-__all__ = ["ABSENT", "Comparison", "Status", "Tolerance", "Unclear", "judge_pair", "judge_text", "whole_file"]
-
 ABSENT: Any = object()
 """Stands for a value that is not there; null is one that is."""
 
 _INTEGER = re.compile(r"\s*[+-]?\d+\s*", re.ASCII)
 
 
-class Status(StrEnum):
+class ValueStatus(StrEnum):
     """How a value came out of the code again."""
 
     EQUAL = "equal"
@@ -31,14 +29,14 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ValueComparison:
     """One value: where it stands, what it was, what the rerun gave. `key` None: the whole file."""
 
     path: str
     key: str | None
     before: Any
     after: Any
-    status: Status
+    status: ValueStatus
 
     @property
     def name(self) -> str:
@@ -70,39 +68,43 @@ class Tolerance:
         return abs(after - before) <= self.atol + self.rtol * abs(before)
 
 
-def judge_pair(before: Any, after: Any, tolerance: Tolerance) -> Status:
+def judge_pair(before: Any, after: Any, tolerance: Tolerance) -> ValueStatus:
     """How two JSON scalars compare. `true` is no number, and 1 is 1.0."""
     if before is ABSENT:
-        return Status.NEW
+        return ValueStatus.NEW
     if after is ABSENT:
-        return Status.MISSING
+        return ValueStatus.MISSING
     if _is_number(before) and _is_number(after):
         if before == after:
-            return Status.EQUAL
+            return ValueStatus.EQUAL
         if isinstance(before, int) and isinstance(after, int):
-            return Status.MOVED
+            return ValueStatus.MOVED
         try:
             same, close = _is_nan(before) and _is_nan(after), tolerance.agree(float(before), float(after))
         except OverflowError:  # a whole number beyond any float
-            return Status.MOVED
-        return Status.EQUAL if same else Status.WITHIN_TOLERANCE if close else Status.MOVED
-    return Status.EQUAL if type(before) is type(after) and before == after else Status.MOVED
+            return ValueStatus.MOVED
+        return ValueStatus.EQUAL if same else ValueStatus.WITHIN_TOLERANCE if close else ValueStatus.MOVED
+    return ValueStatus.EQUAL if type(before) is type(after) and before == after else ValueStatus.MOVED
 
 
-def judge_text(before: str, after: str, tolerance: Tolerance) -> Status:
+def judge_text(before: str, after: str, tolerance: Tolerance) -> ValueStatus:
     """How two cells of a table compare: as text, and where both are numbers and not both whole, as numbers."""
     if before == after:
-        return Status.EQUAL
+        return ValueStatus.EQUAL
     if _INTEGER.fullmatch(before) and _INTEGER.fullmatch(after):
-        return Status.EQUAL if before.strip().lstrip("+") == after.strip().lstrip("+") else Status.MOVED
+        return (
+            ValueStatus.EQUAL
+            if before.strip().lstrip("+") == after.strip().lstrip("+")
+            else ValueStatus.MOVED
+        )
     old, new = number_in(before), number_in(after)
-    return Status.MOVED if old is None or new is None else judge_pair(old, new, tolerance)
+    return ValueStatus.MOVED if old is None or new is None else judge_pair(old, new, tolerance)
 
 
-def whole_file(path: str, before: bytes, after: bytes) -> Comparison:
+def whole_file(path: str, before: bytes, after: bytes) -> ValueComparison:
     """Two files by their bytes."""
-    status = Status.EQUAL if before == after else Status.MOVED
-    return Comparison(path, None, _describe(before), _describe(after), status)
+    status = ValueStatus.EQUAL if before == after else ValueStatus.MOVED
+    return ValueComparison(path, None, _describe(before), _describe(after), status)
 
 
 def _describe(data: bytes) -> str:

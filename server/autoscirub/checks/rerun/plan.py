@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from autoscirub.checks.artifacts.paths import shown
+from autoscirub.checks.artifacts import shown
 from autoscirub.checks.numbers import source_files
-from autoscirub.checks.rerun.copying import Layout, matches, walk
+from autoscirub.checks.rerun.copying import CopyLayout, matches, walk
 from autoscirub.checks.results import find_results
 from autoscirub.checks.rubric import load_rubric
 from autoscirub.errors import CheckError, ConfigError, PathRefused, SandboxError, StateError
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from autoscirub.models import RunConfig
     from autoscirub.store import Project
 
-__all__ = ["Plan", "configured", "planned", "read_results"]
-
 _FILE_BYTES = 512 * 1024 * 1024
 
 
@@ -32,7 +30,7 @@ _FILE_BYTES = 512 * 1024 * 1024
 class Plan:
     """The files of one rerun, by what they are to it."""
 
-    layout: Layout
+    layout: CopyLayout
     names: tuple[str, ...]
     """What is compared: files, folders and patterns."""
     declared: tuple[str, ...]
@@ -82,7 +80,7 @@ def planned(project: Project) -> Plan:
     if project.config.results or not declared:
         declared = tuple(dict.fromkeys([*declared, results]))
     return Plan(
-        Layout(project.root, project.state.root, outputs, tuple(config.inputs)),
+        CopyLayout(project.root, project.state.root, outputs, tuple(config.inputs)),
         tuple(dict.fromkeys([*declared, results])),
         declared,
         (results, *written),
@@ -90,7 +88,9 @@ def planned(project: Project) -> Plan:
     )
 
 
-def read_results(root: Path, layout: Layout, names: Iterable[str]) -> tuple[dict[str, bytes], dict[str, str]]:
+def read_results(
+    root: Path, layout: CopyLayout, names: Iterable[str]
+) -> tuple[dict[str, bytes], dict[str, str]]:
     """The results that are there, and those that are there and cannot be read, with why."""
     names = tuple(names)
     found: dict[str, bytes] = {}

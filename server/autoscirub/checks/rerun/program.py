@@ -21,8 +21,6 @@ from autoscirub.store import read_regular, sha256_bytes, sha256_file
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["Program", "find_program"]
-
 _PYTHON = re.compile(r"(python|pypy)(\d+(\.\d+)*)?")
 _ASK_SECONDS = 60
 _ASK = """
@@ -49,7 +47,7 @@ _NOT_ASKED = "could not be told: no Python that it may use said what is installe
 
 
 @dataclass(frozen=True)
-class Program:
+class RunProgram:
     """A command ready to be started inside."""
 
     command: list[str]
@@ -62,7 +60,7 @@ class Program:
     """Why what it runs on is not told from another, in words: no answer is taken again; empty where it is told."""
 
 
-def find_program(command: Sequence[str], root: Path) -> Program:
+def find_program(command: Sequence[str], root: Path) -> RunProgram:
     """Find `command[0]` as a shell in the project's folder would. Raises SandboxError when there is none.
 
     A name with a slash is relative to the project: one that lies in it is started from the copy. Python is asked
@@ -107,7 +105,7 @@ def find_program(command: Sequence[str], root: Path) -> Program:
             "-".join(platform.libc_ver()),
         ],
     }
-    return Program(
+    return RunProgram(
         [first, *command[1:]],
         list(dict.fromkeys(filter(Path.exists, folders))),
         ":".join(dict.fromkeys(path)),

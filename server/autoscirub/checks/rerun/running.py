@@ -7,29 +7,23 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autoscirub.checks.artifacts.paths import shown
+from autoscirub.checks.artifacts import shown
 from autoscirub.checks.rerun.basis import basis_of, digests_of, named_variables
-from autoscirub.checks.rerun.beside import marks, written_beside
-from autoscirub.checks.rerun.comparing import (
-    Comparison,
-    Status,
-    Tolerance,
-    Unclear,
-    compare_file,
-    is_ignored,
-)
+from autoscirub.checks.rerun.comparison import compare_file, is_ignored
 from autoscirub.checks.rerun.copying import (
     SAME_BYTES,
     Copied,
-    Layout,
+    CopyLayout,
     copy_project,
     holding_any,
     matches,
     stamps,
 )
-from autoscirub.checks.rerun.deciding import Tally, decide, some, undecided
+from autoscirub.checks.rerun.decision import Tally, decide, some, undecided
+from autoscirub.checks.rerun.pairs import Tolerance, Unclear, ValueComparison, ValueStatus
 from autoscirub.checks.rerun.plan import Plan, configured, planned, read_results
 from autoscirub.checks.rerun.program import find_program
+from autoscirub.checks.rerun.undeclared_outputs import marks, written_beside
 from autoscirub.errors import SandboxError, TrustError
 from autoscirub.sandbox import Isolated, Isolation, Limits, bubblewrap_missing, remove_tree, run_isolated
 
@@ -37,17 +31,15 @@ if TYPE_CHECKING:
     from autoscirub.models import Decision, RerunBasis, RunConfig
     from autoscirub.store import Project
 
-__all__ = ["Rerun", "rerun"]
-
 
 @dataclass(frozen=True)
 class Rerun:
     """A rerun with all that must be said beside its answer."""
 
     decision: Decision
-    comparisons: list[Comparison] = field(default_factory=list)
+    comparisons: list[ValueComparison] = field(default_factory=list)
     """At most 2,000 that agree and 2,000 that do not; `counts` has them all."""
-    counts: dict[Status, int] = field(default_factory=dict)
+    counts: dict[ValueStatus, int] = field(default_factory=dict)
     basis: RerunBasis | None = None
     ran: Isolated | None = None
     left_out: dict[str, str] = field(default_factory=dict)
@@ -115,7 +107,7 @@ def _rerun(
         why = f"{some([str(path.relative_to(project.root)) for path in holding])}: {SAME_BYTES}"
         held = f"{why}, where the program reads; move it away"
         return Rerun(undecided(held, basis.digest, None), basis=basis, compared=compared)
-    inside_copy = Layout(copy, scratch, layout.outputs, ())
+    inside_copy = CopyLayout(copy, scratch, layout.outputs, ())
     marked = marks(inside_copy)
     bounds = replace(limits, seconds=config.seconds)
     ran = run_isolated(

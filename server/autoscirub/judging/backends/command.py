@@ -25,10 +25,8 @@ from autoscirub.store import JsonFault, parse
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from autoscirub.judging.backends.programs import JudgeProgram
+    from autoscirub.judging.backends.command_program import JudgeProgram
     from autoscirub.models import JudgeRequest
-
-__all__ = ["OUTPUT_BYTES", "CommandBackend"]
 
 OUTPUT_BYTES = 1_000_000
 """What a program may print: some thousand times a long verdict."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from autoscirub.errors import AutoscirubError, JudgeError
 from autoscirub.judging.backends.protocol import collect_so_far, with_faults
-from autoscirub.judging.backends.purse import Purse, usable
+from autoscirub.judging.backends.spend_limit import SpendLimit, usable
 from autoscirub.models import JudgeReply
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from autoscirub.judging.backends.protocol import Backend
     from autoscirub.models import JudgeRequest
-
-__all__ = ["GRACE_SECONDS", "OverLimit", "ask_within", "one_line", "price_of", "repair_within"]
 
 GRACE_SECONDS = 12.0
 """Between the end of the time and leaving a backend behind: enough to end a program that resists."""
@@ -41,7 +39,7 @@ class OverLimit(JudgeError):  # noqa: N818 - the limit is the error
 
 
 async def ask_within(
-    backend: Backend, request: JudgeRequest, *, purse: Purse | None = None, grace: float = GRACE_SECONDS
+    backend: Backend, request: JudgeRequest, *, purse: SpendLimit | None = None, grace: float = GRACE_SECONDS
 ) -> JudgeReply:
     """Ask within the limits of the request. Raises JudgeError, and what says that nothing could be asked."""
     return await _within(backend, request, lambda: backend.ask(request), purse, grace)
@@ -53,7 +51,7 @@ async def repair_within(
     reply: JudgeReply,
     faults: str,
     *,
-    purse: Purse | None = None,
+    purse: SpendLimit | None = None,
     grace: float = GRACE_SECONDS,
 ) -> JudgeReply:
     """`repair` within the same limits; the time begins anew. A backend without one is asked again, with the faults."""
@@ -68,10 +66,10 @@ async def _within(
     backend: Backend,
     request: JudgeRequest,
     call: Callable[[], Awaitable[JudgeReply]],
-    purse: Purse | None,
+    purse: SpendLimit | None,
     grace: float,
 ) -> JudgeReply:
-    purse = purse or Purse()
+    purse = purse or SpendLimit()
     price = price_of(backend, request)
     purse.hold(price)
     began = monotonic()

@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from autoscirub.models import JudgeReply, JudgeRequest
 
-__all__ = ["Backend", "collect_so_far", "keep_so_far", "with_faults"]
-
 _SO_FAR: ContextVar[list[str] | None] = ContextVar("so_far", default=None)
 
 

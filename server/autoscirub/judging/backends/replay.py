@@ -18,8 +18,6 @@ from autoscirub.store import JsonFault, leads_out, parse, read_regular, sha256_b
 if TYPE_CHECKING:
     from autoscirub.models import JudgeRequest
 
-__all__ = ["RECORD_BYTES", "ReplayBackend", "record_name", "record_reply"]
-
 RECORD_BYTES = 4_000_000
 """Of one record: above what a reply may hold."""
 

@@ -1,0 +1,9 @@
+from .report_file import DEFAULT_REPORTS as DEFAULT_REPORTS
+from .report_file import find_report as find_report
+from .results import DEFAULT_RESULTS as DEFAULT_RESULTS
+from .results import Results as Results
+from .results import find_results as find_results
+from .results import load_results as load_results
+from .results import read_results as read_results
+from .results import result_places as result_places
+from .settings_lint import lint_settings as lint_settings

@@ -1,0 +1,12 @@
+from .check import check_artifact as check_artifact
+from .check import check_artifacts as check_artifacts
+from .files import digest as digest
+from .files import open_file as open_file
+from .files import project_root as project_root
+from .files import stamp as stamp
+from .finding import ArtifactFinding as ArtifactFinding
+from .formats import format_of as format_of
+from .nearby import Directories as Directories
+from .paths import path_faults as path_faults
+from .paths import path_warnings as path_warnings
+from .paths import shown as shown

@@ -1,0 +1,14 @@
+from .check import FORMATS as FORMATS
+from .check import NumbersFound as NumbersFound
+from .check import check_numbers as check_numbers
+from .check import decide_numbers as decide_numbers
+from .check import names_number as names_number
+from .classify import classify as classify
+from .extract import find_numbers as find_numbers
+from .gather import source_fault as source_fault
+from .gather import source_files as source_files
+from .rounding import match as match
+from .sources import Source as Source
+from .sources import SourceIndex as SourceIndex
+from .sources import csv_values as csv_values
+from .sources import source_values as source_values

@@ -1,0 +1,5 @@
+"""Predictions: reading `prereg.toml`, its lock, evaluating its checks, and the outcome."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,16 @@
+from .evaluate import CHECK_WORDS as CHECK_WORDS
+from .evaluate import evaluate_checks as evaluate_checks
+from .evaluate import plain_value as plain_value
+from .lock import LOCK_NAME as LOCK_NAME
+from .lock import existing_results as existing_results
+from .lock import freeze_note as freeze_note
+from .lock import read_lock as read_lock
+from .lock import require_frozen as require_frozen
+from .outcome import OUTCOME_ANSWERS as OUTCOME_ANSWERS
+from .outcome import decide_outcome as decide_outcome
+from .read import PREDICTIONS_LIMIT as PREDICTIONS_LIMIT
+from .read import PREDICTIONS_NAME as PREDICTIONS_NAME
+from .read import Predictions as Predictions
+from .read import PredictionsLint as PredictionsLint
+from .read import lint_predictions as lint_predictions
+from .read import read_predictions as read_predictions

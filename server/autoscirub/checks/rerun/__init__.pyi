@@ -1,0 +1,9 @@
+from .basis import rerun_basis as rerun_basis
+from .decision import RERUN_WORDS as RERUN_WORDS
+from .decision import fell_out as fell_out
+from .lines import key_lines as key_lines
+from .pairs import ValueStatus as ValueStatus
+from .recorded import last_output as last_output
+from .recorded import rerun_record as rerun_record
+from .running import Rerun as Rerun
+from .running import rerun as rerun

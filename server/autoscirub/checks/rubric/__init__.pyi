@@ -1,0 +1,13 @@
+from .changes import RubricChanges as RubricChanges
+from .changes import canonical_json as canonical_json
+from .changes import needs_reading as needs_reading
+from .changes import rubric_changes as rubric_changes
+from .lint import lint_rubric as lint_rubric
+from .read import RUBRIC_LIMIT as RUBRIC_LIMIT
+from .read import RUBRIC_NAME as RUBRIC_NAME
+from .read import SHORT_NAME as SHORT_NAME
+from .read import SHORT_WORDS as SHORT_WORDS
+from .read import Rubric as Rubric
+from .read import load_rubric as load_rubric
+from .read import read_rubric as read_rubric
+from .read import read_short as read_short

@@ -1,0 +1,16 @@
+from .command_program import JudgeProgram as JudgeProgram
+from .limits import GRACE_SECONDS as GRACE_SECONDS
+from .limits import OverLimit as OverLimit
+from .limits import ask_within as ask_within
+from .limits import one_line as one_line
+from .limits import price_of as price_of
+from .limits import repair_within as repair_within
+from .protocol import Backend as Backend
+from .protocol import keep_so_far as keep_so_far
+from .protocol import with_faults as with_faults
+from .registry import BUILT_IN as BUILT_IN
+from .registry import open_backend as open_backend
+from .replay import record_name as record_name
+from .replay import record_reply as record_reply
+from .spend_limit import NotAsked as NotAsked
+from .spend_limit import SpendLimit as SpendLimit

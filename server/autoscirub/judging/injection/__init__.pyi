@@ -1,0 +1,2 @@
+from .search import addresses as addresses
+from .search import search_addressing as search_addressing

@@ -1,0 +1,12 @@
+from .load import CRITERION as CRITERION
+from .load import HYPOTHESIS as HYPOTHESIS
+from .load import Profile as Profile
+from .load import load_profile as load_profile
+from .load import profile_names as profile_names
+from .patterns import Patterns as Patterns
+from .patterns import prefixes as prefixes
+from .rules import ENVIRONMENT as ENVIRONMENT
+from .rules import NO_RULE as NO_RULE
+from .rules import REPOSITORY as REPOSITORY
+from .rules import STATE_DIRECTORY as STATE_DIRECTORY
+from .rules import Rule as Rule

@@ -1,0 +1,212 @@
+"""What a judge is asked: the question from the trusted side, the files as data, and the shape of the answer.
+
+The texts are in `prompts/`, with golden files in the tests. Whoever changes one, or the order of what is put into it,
+raises `PROMPT_VERSION`: verdicts that were reached on another prompt are then asked for again.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, Any
+
+from autoscirub.judging.prompts.framing import frame, plain, shown_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from autoscirub.models import Criterion, WorkspaceManifest
+
+PROMPT_VERSION = "1"
+REPORT_SHOWN = 60_000
+"""Characters of the report that stand in the question; the rest is read with the tools."""
+FILES_LISTED = 500
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """One question. `digest` is over all that is asked but the random code in the marks."""
+
+    system: str
+    text: str
+    answer_schema: dict[str, Any]
+    version: str
+    digest: str
+
+
+def criterion_prompt(
+    criterion: Criterion, manifest: WorkspaceManifest, report: tuple[str, str] | None, nonce: str
+) -> Prompt:
+    """The question whether one criterion is satisfied.
+
+    `criterion` comes from the frozen rubric, never from the workspace. `report` is the report's path and text; None
+    where there is none. `nonce` is fresh for each question: `secrets.token_hex(16)`.
+    """
+    if report is None:
+        shown = "There is no report among the files."
+    else:
+        shown = f"The report, {shown_path(report[0])}:\n{frame(report[1], nonce, limit=REPORT_SHOWN)}"
+    values = {
+        "criterion": "\n".join(_criterion_lines(criterion, manifest)),
+        "id": json.dumps(criterion.criterion_id, ensure_ascii=False),
+        "files": _files(manifest, nonce),
+        "report": shown,
+    }
+    basis = [values["criterion"], _sizes(manifest), list(report or ())]
+    return _prompt("criterion", values, criterion_schema(criterion.criterion_id), basis)
+
+
+def hypothesis_prompt(
+    hypothesis: str,
+    predictions: Sequence[str],
+    analysis_plan: str,
+    manifest: WorkspaceManifest,
+    nonce: str,
+    *,
+    results_contract: Mapping[str, str] | None = None,
+    question: str | None = None,
+) -> Prompt:
+    """The question whether the evidence supports the hypothesis. All texts come from the frozen predictions."""
+    lines = [
+        *_said("THE QUESTION", [question] if question else []),
+        *_said("THE HYPOTHESIS", [hypothesis]),
+        *_said("ITS PREDICTIONS", predictions),
+        *_said("THE PLAN OF THE ANALYSIS", [analysis_plan]),
+        *_said(
+            "WHAT THE RESULTS MEAN",
+            [f"{key}: {meaning}" for key, meaning in (results_contract or {}).items()],
+        ),
+    ]
+    values = {"registered": "\n".join(lines).rstrip(), "files": _files(manifest, nonce)}
+    return _prompt("hypothesis", values, hypothesis_schema(), [values["registered"], _sizes(manifest)])
+
+
+def criterion_schema(criterion_id: str) -> dict[str, Any]:
+    """The shape of a verdict on one criterion: closed, every key required, reasons before the flag."""
+    return _schema(
+        {
+            "criterion_id": {"type": "string", "enum": [criterion_id]},
+            "reasoning": {"type": "string"},
+            "evidence_found": _LIST,
+            "evidence_gap": {"type": "string"},
+            "required_actions": _LIST,
+            "artifact_references": _LIST,
+            "confidence": {"type": ["number", "null"]},
+            "satisfied": {"type": ["boolean", "null"]},
+        }
+    )
+
+
+def hypothesis_schema() -> dict[str, Any]:
+    """The shape of a verdict on the hypothesis."""
+    return _schema(
+        {
+            "reasoning": {"type": "string"},
+            "concerns": _LIST,
+            "confidence": {"type": ["number", "null"]},
+            "supports_hypothesis": {"type": ["boolean", "null"]},
+        }
+    )
+
+
+_LIST = {"type": "array", "items": {"type": "string"}}
+
+
+def _schema(properties: dict[str, Any]) -> dict[str, Any]:
+    # Bounds on numbers and lengths are left out: not every service that promises a schema knows them.
+    return {
+        "type": "object",
+        "properties": {key: dict(value) for key, value in properties.items()},
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+@functools.cache
+def _text(name: str) -> str:
+    return (Path(__file__).parent / f"{name}.txt").read_text(encoding="utf-8")
+
+
+def _prompt(name: str, values: dict[str, str], schema: dict[str, Any], basis: list[Any]) -> Prompt:
+    system, template = _text("judge").strip(), _text(name)
+    text = Template(template).substitute(values).strip()
+    # What goes into the frames, not the frames: those differ with every code.
+    whole = json.dumps(
+        [PROMPT_VERSION, system, template, schema, basis], ensure_ascii=True, sort_keys=True, allow_nan=False
+    )
+    return Prompt(system, text, schema, PROMPT_VERSION, hashlib.sha256(whole.encode()).hexdigest())
+
+
+def _criterion_lines(criterion: Criterion, manifest: WorkspaceManifest) -> Iterator[str]:
+    """What is asked. No priority and no weight: they say nothing of whether it is met."""
+    yield f"id: {json.dumps(criterion.criterion_id, ensure_ascii=False)}"
+    yield f"requirement: {_indented(criterion.requirement)}"
+    yield from _listed("data it should use", criterion.data_sources)
+    yield from _listed("required analysis", criterion.required_analysis)
+    yield from _listed("metrics", criterion.metrics)
+    yield from _listed("comparisons", criterion.comparisons)
+    yield from _listed(
+        "expected artifacts",
+        [
+            "; ".join(
+                [
+                    *(text for text in (artifact.type, artifact.name) if text),
+                    *([f"at {artifact.path}"] if artifact.path else []),
+                    *([f"must show: {artifact.must_show}"] if artifact.must_show else []),
+                ]
+            )
+            for artifact in criterion.expected_artifacts
+        ],
+    )
+    if criterion.satisfaction_condition:
+        yield f"satisfied when: {_indented(criterion.satisfaction_condition)}"
+    yield from _listed(
+        "to be read", [check.description for check in criterion.checks if check.kind == "judge"]
+    )
+    named = criterion.named_paths()
+    yield from _listed(
+        "named by the criterion and not among your files",
+        [
+            f"{shown_path(entry.path)}: {entry.why}"
+            for entry in manifest.withheld
+            if entry.path.rstrip("/") in named
+        ],
+    )
+
+
+def _listed(title: str, items: Sequence[str]) -> Iterator[str]:
+    if kept := [item for item in items if item.strip()]:
+        yield f"{title}:"
+        yield from (f"- {_indented(item)}" for item in kept)
+
+
+def _said(title: str, texts: Sequence[str]) -> list[str]:
+    kept = [text for text in texts if text.strip()]
+    if not kept:
+        return []
+    marked = kept if len(kept) == 1 else [f"- {text}" for text in kept]
+    return [title, *(_indented(text) for text in marked), ""]
+
+
+def _indented(text: str) -> str:
+    """A text of several lines, the later ones set in, so that it is seen where it ends."""
+    return "\n  ".join(plain(line) for line in text.strip().splitlines())
+
+
+def _sizes(manifest: WorkspaceManifest) -> list[list[str | int]]:
+    return [[file.path, file.size] for file in sorted(manifest.files, key=lambda file: file.path)]
+
+
+def _files(manifest: WorkspaceManifest, nonce: str) -> str:
+    files = sorted(manifest.files, key=lambda file: file.path)
+    lines = [f"{shown_path(file.path)} ({file.size:,} bytes)" for file in files[:FILES_LISTED]]
+    if more := len(files) - len(lines):
+        lines.append(f"and {more:,} more; look for them in the folder")
+    if not lines:
+        return "There are no files."
+    # Names are data too: a file may be called like an instruction.
+    return frame("\n".join(lines), nonce, limit=200_000, numbered=False)

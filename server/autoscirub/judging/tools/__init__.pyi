@@ -1,0 +1,4 @@
+from .bounds import ToolBounds as ToolBounds
+from .bounds import ToolCall as ToolCall
+from .bounds import ToolReply as ToolReply
+from .toolset import WorkspaceTools as WorkspaceTools

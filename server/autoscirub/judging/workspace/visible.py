@@ -1,0 +1,86 @@
+"""What of a walk is shown: within the limits, without what is withheld by another name, and as one manifest."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import partial
+from typing import TYPE_CHECKING
+
+from autoscirub.judging.workspace.limits import Seen, WorkspaceLimits, too_much
+from autoscirub.judging.workspace.names import shown_name
+from autoscirub.judging.workspace.withheld_copies import SMALLEST, Compared
+from autoscirub.models import Withheld, WorkspaceFile, WorkspaceManifest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from autoscirub.judging.workspace.walk import ProfileWalk
+
+
+def workspace_digest(profile: str, files: Sequence[WorkspaceFile]) -> str:
+    """One digest of all that is shown: of the profile's name, and path and SHA-256 of every file."""
+    whole = hashlib.sha256(profile.encode("utf-8"))
+    for file in files:
+        whole.update(f"\0{file.path}\0{file.sha256}".encode())
+    return whole.hexdigest()
+
+
+class VisibleSelection:
+    """The files that a walk shows, one after the other: whether they are copied or only measured, they are the same."""
+
+    def __init__(self, walk: ProfileWalk, limits: WorkspaceLimits) -> None:
+        """Raises BlindingError for more than the limits, before anything is read."""
+        self.files: list[WorkspaceFile] = []
+        self._walk = walk
+        self._compared = Compared(walk.compared)
+        self._found = sorted(((shown_name(seen.path), seen) for seen in walk.shown), key=lambda each: each[0])
+        self.total = _within(self._found, limits)
+        """Bytes of all that may be shown."""
+
+    def each(self) -> Iterator[tuple[str, Seen, Callable[[str], bool] | None]]:
+        """Each file that is no withheld one by another name, by its path.
+
+        With it, what tells by its SHA-256 whether it holds the bytes of a withheld one; None where it cannot.
+        """
+        for path, seen in self._found:
+            if (same := self._compared.same_file(seen)) is not None:
+                self._walk.withheld[path] = f"the same file as {shown_name(same.path)}, which is withheld"
+                continue
+            size = seen.stamp[2]
+            alike = size > SMALLEST and self._compared.has_size(size)
+            yield path, seen, partial(self._holds_withheld, path, size) if alike else None
+
+    def _holds_withheld(self, path: str, size: int, sha256: str) -> bool:
+        same = self._compared.same_bytes(size, sha256)
+        if same is not None:
+            self._walk.withheld[path] = f"holds the same bytes as {shown_name(same.path)}, which is withheld"
+        return same is not None
+
+    def show(self, path: str, seen: Seen, sha256: str) -> None:
+        """Take a file into the manifest."""
+        self.files.append(WorkspaceFile.model_construct(path=path, sha256=sha256, size=seen.stamp[2]))
+
+    def unreadable(self, path: str, why: Exception) -> None:
+        """Withhold what the system does not let us read."""
+        self._walk.withheld[path] = f"cannot be read: {why}"
+
+    def manifest(self) -> WorkspaceManifest:
+        """All that was shown, and what was withheld."""
+        return WorkspaceManifest(
+            profile=self._walk.profile.name,
+            files=self.files,
+            withheld=[Withheld(path=path, why=why) for path, why in sorted(self._walk.withheld.items())],
+            digest=workspace_digest(self._walk.profile.name, self.files),
+        )
+
+
+def _within(found: list[tuple[str, Seen]], limits: WorkspaceLimits) -> int:
+    total = 0
+    for path, seen in found:
+        size = seen.stamp[2]
+        if size > limits.file_bytes:
+            raise too_much(path, f"a file of {size:,} bytes", f"{limits.file_bytes:,} bytes of one file")
+        total += size
+        if total > limits.bytes:
+            raise too_much(path, f"with it {total:,} bytes", f"{limits.bytes:,} bytes in all")
+    return total

@@ -1,0 +1,9 @@
+from .answering import AskedProgram as AskedProgram
+from .bubblewrap import bubblewrap_missing as bubblewrap_missing
+from .isolation import Isolated as Isolated
+from .isolation import Isolation as Isolation
+from .isolation import available as available
+from .isolation import run_isolated as run_isolated
+from .limits import Limits as Limits
+from .process import run_program as run_program
+from .scratch import remove_tree as remove_tree

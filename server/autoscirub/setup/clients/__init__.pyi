@@ -1,0 +1,14 @@
+from .base import GET as GET
+from .base import MARKETPLACE as MARKETPLACE
+from .base import PLUGIN as PLUGIN
+from .base import PLUGIN_ID as PLUGIN_ID
+from .base import Client as Client
+from .base import Plugin as Plugin
+from .base import command_of as command_of
+from .base import find_client as find_client
+from .base import open_client as open_client
+from .base import shown_command as shown_command
+from .codex import HOOKS_HOW as HOOKS_HOW
+from .codex import Codex as Codex
+from .server_probe import ask_lines as ask_lines
+from .server_probe import passed_on as passed_on

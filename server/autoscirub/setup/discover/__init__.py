@@ -1,0 +1,5 @@
+"""Discovering a project's report, results and run command for `init`."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,1 @@
+from .machine import look_around as look_around

@@ -1,0 +1,215 @@
+"""`doctor`: what is there on this machine, what is missing, and how to get it. Writes nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from autoscirub.data import data_dir
+from autoscirub.errors import AutoscirubError
+from autoscirub.models import Answer, Decision, Evidence, now
+from autoscirub.programs import on_path
+from autoscirub.sandbox import available
+from autoscirub.setup.install import plugin_files
+from autoscirub.store import (
+    DATA_DIR_VARIABLE,
+    is_trusted,
+    open_project,
+    trust_view,
+    user_data_path,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from autoscirub.data import Kind
+    from autoscirub.store import Project
+
+_SECONDS = 20.0
+_CANNOT_LOCK = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL}
+_SHIPPED: tuple[Kind, ...] = ("schemas", "state", "skills", "hooks", "plugin")
+
+
+def finding(
+    subject: str, question: str, there: bool | None, word: str, *how: str, note: str = ""
+) -> Decision:
+    """One line, with `how` to get it.
+
+    `there`: True; False for needed and missing; None for what nothing needs yet, or what could not be told.
+    """
+    answers = {True: Answer.HOLDS, False: Answer.DOES_NOT_HOLD, None: Answer.COULD_NOT_BE_TOLD}
+    return Decision(
+        subject=subject,
+        question=question,
+        answer=answers[there],
+        word=word,
+        evidence=[Evidence(note=note)] if note else [],
+        open=[line for line in how if line],
+        at=now(),
+    )
+
+
+def look_around(project: str | Path | None = None, *, state_dir: str | Path | None = None) -> list[Decision]:
+    """A Decision for each thing.
+
+    *Does not hold*: it is needed and missing. *Could not be told*: nothing needs it yet, or nobody can say.
+    """
+    from autoscirub.setup.doctor.clients import look_at_clients
+
+    found = [_python(), _package(), _git(), _sandbox(), *_places(project, state_dir)]
+    with contextlib.suppress(AutoscirubError):  # it is said above, and the clients are there all the same
+        return [*found, *look_at_clients(open_project(project, state_dir).root)]
+    return [*found, *look_at_clients(None)]
+
+
+def _python() -> Decision:
+    version = ".".join(map(str, sys.version_info[:3]))
+    return finding(
+        "python",
+        "Is this Python new enough?",
+        sys.version_info >= (3, 11),
+        version,
+        "" if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed",
+        note=sys.executable,
+    )
+
+
+def _package() -> Decision:
+    from autoscirub.version import __version__
+
+    missing = []
+    for kind in _SHIPPED:
+        try:
+            if not any(data_dir(kind).iterdir()):
+                missing.append(f"{data_dir(kind)}: is empty; install the package again")
+        except AutoscirubError as error:
+            missing.append(str(error))
+    try:
+        plugin_files()  # every part of the plugin by its name
+    except AutoscirubError as error:
+        missing.append(str(error))
+    word = f"autoscirub {__version__}"
+    question = "Is everything there that ships with the package?"
+    return finding("package", question, not missing, word if not missing else "not complete", *missing)
+
+
+def _git() -> Decision:
+    question = "Is git there, which keeps the history?"
+    how = "install git (Debian: apt install git; macOS: xcode-select --install)"
+    program = on_path("git")
+    if program is None:
+        return finding("git", question, False, "not on PATH", how)
+    try:
+        # In no repository, so that nothing of a stranger's configuration is read.
+        done = subprocess.run(
+            [program, "--version"],
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return finding("git", question, False, "does not start", f"{program}: {error}; {how}")
+    version = done.stdout.decode("utf-8", "replace").strip().removeprefix("git version ")
+    if done.returncode != 0 or not version:
+        return finding(
+            "git", question, False, "does not start", f"{program} ends with {done.returncode}; {how}"
+        )
+    return finding("git", question, True, version, note=program)
+
+
+def _sandbox() -> Decision:
+    question = "How is the code isolated that a rerun starts?"
+    level, problem = available()
+    if problem is None:
+        return finding("sandbox", question, True, "bubblewrap", note="own file system, no network, limits")
+    what = "limits and a clean environment are enforced, files and network are not"
+    return finding("sandbox", question, None, f"a plain {level}", problem, note=what)
+
+
+def _places(project: str | Path | None, state_dir: str | Path | None) -> Iterator[Decision]:
+    data = user_data_path()
+    question = "Can what belongs to you be kept outside of projects (trust, the working history, the plugin)?"
+    if data is None or not _writable(data):
+        how = f"set {DATA_DIR_VARIABLE} to a folder that can be written; without one, every trust is asked again"
+        yield finding("user data", question, False, "cannot be written", how, note=str(data or "no home"))
+    else:
+        yield finding("user data", question, True, "can be written", note=str(data))
+    question = "Can the state of this project be written?"
+    try:
+        opened = open_project(project, state_dir)
+    except AutoscirubError as error:
+        yield finding("state", question, False, "cannot be used", str(error))
+        return
+    state = opened.location.state_dir
+    if _writable(state):
+        made = "can be written" if state.is_dir() else "can be made"
+        yield finding("state", question, True, made, note=f"{state} ({opened.location.state_source})")
+    else:
+        how = f"make {state} writable, or name another with --state-dir or AUTOSCIRUB_STATE_DIR"
+        yield finding("state", question, False, "cannot be written", how, note=str(state))
+    yield _locking(state)
+    yield _judge(opened)
+
+
+def _writable(path: Path) -> bool:
+    """Whether the folder can be written, or made. By permission alone: looking must leave nothing."""
+    there = path
+    while not there.exists():
+        if there == there.parent:
+            return False
+        there = there.parent
+    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+
+
+def _locking(state: Path) -> Decision:
+    import fcntl
+
+    question = "Can two commands be kept from writing at once there?"
+    there = state
+    while not there.exists() and there != there.parent:
+        there = there.parent
+    try:
+        descriptor = os.open(there, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        finally:
+            os.close(descriptor)
+    except OSError as cause:
+        if cause.errno in _CANNOT_LOCK:
+            how = "a lease file is used instead; on one machine at a time that is as good"
+            return finding("locking", question, None, "this file system has no locks", how, note=str(there))
+        return finding("locking", question, None, "could not be tried", f"{there}: {cause.strerror}")
+    return finding("locking", question, True, "file locks work", note=str(there))
+
+
+def _judge(opened: Project) -> Decision:
+    from autoscirub.judging.backends import JudgeProgram, open_backend
+
+    question = "Can what code cannot decide be read by a judge?"
+    config = opened.config.judge
+    if config.backend == "none":
+        how = "what must be read stays open; to set one up: [judge] in autoscirub.toml"
+        return finding("judge", question, None, "none is set up", how)
+    view = trust_view(opened.config)
+    try:
+        trusted = is_trusted(view, str(opened.root))
+        open_backend(config, opened.root, trusted=trusted)
+    except AutoscirubError as error:
+        return finding("judge", question, False, f"{config.backend} cannot be used", str(error))
+    if config.backend != "command" or config.command is None:
+        return finding("judge", question, True, config.backend, note=config.model or "")
+    try:
+        program = JudgeProgram(config.command, opened.root).words()[0]
+    except AutoscirubError as error:
+        return finding("judge", question, False, "its program cannot be started", str(error))
+    if not trusted:
+        how = "look at what would run, and allow it: autoscirub trust"
+        return finding("judge", question, False, "set up, not trusted on this machine", how, note=program)
+    return finding("judge", question, True, "set up and trusted", note=program)

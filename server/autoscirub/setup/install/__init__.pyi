@@ -1,0 +1,11 @@
+from .folder import plugin_files as plugin_files
+from .folder import refuse_unstartable as refuse_unstartable
+from .folder import same_files as same_files
+from .folder import server_command as server_command
+from .plan import Installation as Installation
+from .plan import folder_of as folder_of
+from .plan import others_of_this_name as others_of_this_name
+from .plan import place_of as place_of
+from .plan import plan_install as plan_install
+from .uninstall import Removal as Removal
+from .uninstall import plan_uninstall as plan_uninstall

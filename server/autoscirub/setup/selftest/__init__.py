@@ -1,0 +1,5 @@
+"""`selftest`: the attack suite, run on this machine."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

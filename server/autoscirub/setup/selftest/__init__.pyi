@@ -1,0 +1,1 @@
+from .run import run_selftest as run_selftest

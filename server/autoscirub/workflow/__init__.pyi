@@ -1,0 +1,16 @@
+from .accepting import ACCEPTABLE as ACCEPTABLE
+from .accepting import ACCEPTED as ACCEPTED
+from .accepting import accepted_of as accepted_of
+from .accepting import answer_of as answer_of
+from .annotations import points_of as points_of
+from .checking import check as check
+from .criterion import verify_criterion as verify_criterion
+from .drafting import write_state as write_state
+from .evaluating import evaluate as evaluate
+from .next_call import NextCall as NextCall
+from .next_call import call_after as call_after
+from .next_call import call_of as call_of
+from .next_call import next_call as next_call
+from .rerunning import rerun as rerun
+from .validation import validate as validate
+from .verifying import verify as verify

@@ -1,0 +1,236 @@
+"""What the newest conclusions of a record rest on, and what its owner could have forged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from autoscirub.checks.predictions import freeze_note
+from autoscirub.errors import StateError
+from autoscirub.models import (
+    Anchored,
+    Answer,
+    Basis,
+    CachedVerdict,
+    Claim,
+    DecidedBy,
+    ExecutableRubric,
+    RerunRecord,
+    RunManifest,
+    Unread,
+    Verification,
+    VerificationReport,
+)
+from autoscirub.workflow.audit.record import placeless
+from autoscirub.workflow.judges import ASKS, read_asks, told_by_ask
+from autoscirub.workflow.locks import earlier_results
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from autoscirub.models import Ask, Criterion, CriterionResult, Decision, RubricCheck
+    from autoscirub.workflow.audit.record import AuditedRecord, Step
+
+_UNREAD = frozenset({DecidedBy.CODE.value, DecidedBy.RERUN.value})
+"""What decides without anyone reading the requirement's words."""
+_NO_ASKS = "none: no judge was asked"
+
+
+def basis_of(record: AuditedRecord) -> tuple[Basis, list[Decision]]:
+    """What the newest conclusions rest on, and these conclusions: predictions first, then criteria."""
+    manifest = record.session.manifest
+    basis = Basis(
+        asks=_NO_ASKS, scope_changes=list(manifest.scope_changes), unfreezes=list(manifest.unfreezes)
+    )
+    decisions = [*_predictions(record, basis), *_criteria(record, basis), *_rerun(record, basis)]
+    sources = set(_sources(decisions))
+    basis.not_done = [
+        word
+        for word, source in (("not judged", DecidedBy.JUDGE), ("not rerun", DecidedBy.RERUN))
+        if source not in sources
+    ]
+    basis.asks = _asks(record)
+    basis.concerns = _concerns(record, decisions)
+    basis.anchor, basis.unanchored = anchor_of(record)
+    basis.forgeable = _forgeable(basis)
+    broken = [f"{step.name}: {step.problem}" for step in record.steps if step.problem]
+    now = [*record.session.notices, *broken, *record.faults, *_differing(record)]
+    basis.notices = list(dict.fromkeys([*now, *record.session.recorded_notices()]))
+    return basis, decisions
+
+
+def anchor_of(record: AuditedRecord) -> tuple[Anchored | None, list[int]]:
+    """The newest anchor on the record, and the rounds that were verified after the step that it holds."""
+    places = {step.oid: place for place, step in enumerate(record.steps)}
+    newest: tuple[int, Step] | None = None
+    for place, step in enumerate(record.steps):
+        held = places.get(step.said("head")) if step.event == "anchor" else None
+        # An anchor of a step that is not in this line, or comes later, holds nothing here.
+        if held is not None and held < place and (newest is None or held >= newest[0]):
+            newest = (held, step)
+    after = newest[0] if newest else -1
+    rounds = [number for number in record.numbers if record.checks.get(number, [len(places)])[-1] > after]
+    if newest is None:
+        return None, rounds
+    step = newest[1]
+    return Anchored(step.said("head"), step.said("where"), step.at, rounds), rounds
+
+
+def _asks(record: AuditedRecord) -> str:
+    """How often a judge was asked, and of what it said yes only after it had not."""
+    asks = read_asks(record.bytes(f"state/{ASKS}"))
+    if not asks:
+        return _NO_ASKS
+    subjects: dict[str, list[Ask]] = {}
+    for ask in asks:
+        subjects.setdefault(ask.subject, []).append(ask)
+    failed = sum(ask.error is not None for ask in asks)
+    told = f"{len(asks)} calls on {len(subjects)} questions" + (f", {failed} failed" if failed else "")
+    turned: list[str] = []
+    again: list[str] = []
+    for subject, calls in subjects.items():
+        newest, answers = max(call.ask for call in calls), told_by_ask(calls)
+        if answers.pop(newest, None) is True and not all(answers.values()):
+            turned.append(f"{subject}: yes on ask {newest} of {newest}, before it not")
+        if newest > 1:
+            again.append(f"{subject}: asked {newest} times")
+    return "; ".join([told, _paid(asks), *turned, *again])
+
+
+def _paid(asks: list[Ask]) -> str:
+    """What the calls cost, and of how many nobody tells: that counts as nothing, and is not nothing."""
+    costs = [ask.cost_usd for ask in asks if ask.cost_usd is not None]
+    said = [f"${sum(costs):.4g} paid"] if costs else []
+    if untold := len(asks) - len(costs):
+        said.append(f"the cost of {untold} unknown")
+    return ", ".join(said)
+
+
+def _concerns(record: AuditedRecord, decisions: list[Decision]) -> list[str]:
+    """The concerns of the verdicts that the newest conclusions rest on, and of the one on the hypothesis."""
+    parts = [part for decision in decisions for part in decision.parts]
+    keys = [part.inputs_digest for part in parts if part.decided_by is DecidedBy.JUDGE]
+    found: list[str] = []
+    for key in dict.fromkeys(key for key in keys if key):
+        kept = record.model(f"state/verdicts/{key}.json", CachedVerdict)
+        found += kept.concerns if kept is not None else []
+    newest = next((step for step in reversed(record.steps) if step.event == "check"), None)
+    addressed = newest.facts.get("addressed") if newest is not None else None
+    found += [text for text in addressed if isinstance(text, str)] if isinstance(addressed, list) else []
+    outcome = record.model(f"state/{Verification.file_name}", Verification)
+    found += outcome.judge.concerns if outcome is not None and outcome.judge is not None else []
+    return list(dict.fromkeys(found))
+
+
+def _differing(record: AuditedRecord) -> list[str]:
+    """State files that lie there otherwise than the newest step has them. (Rounds are told of one by one.)"""
+    names = sorted(
+        name for name in record.session.kept_state() if "/" not in name and name != RunManifest.file_name
+    )
+    differing: list[str] = []
+    for name in names:
+        try:
+            there = record.opened.state.read_bytes(name)
+        except StateError as error:
+            differing.append(placeless(record, str(error)))
+            continue
+        if there is None:
+            differing.append(f"{name}: is gone; the history's is shown")
+        elif not record.session.knows(name):
+            differing.append(f"{name}: is not as the history has it; the history's is shown")
+    return differing
+
+
+def _predictions(record: AuditedRecord, basis: Basis) -> list[Decision]:
+    lock = record.session.recorded_locks.predictions
+    if lock is None:
+        basis.headline = "none are frozen"
+        return []
+    basis.freeze = freeze_note(lock, earlier_results(record.session))
+    verification = record.model(f"state/{Verification.file_name}", Verification)
+    if verification is None or not verification.decisions:
+        basis.headline = f"frozen at {lock.frozen_at}, not verified yet"
+        return []
+    if verification.digests.prereg != lock.sha256:
+        basis.headline = "the recorded outcome is of other predictions than those that are frozen"
+        return []
+    basis.headline = verification.headline
+    basis.predictions = verification.decisions[0]
+    return verification.decisions
+
+
+def _criteria(record: AuditedRecord, basis: Basis) -> list[Decision]:
+    report = record.model(f"state/{VerificationReport.file_name}", VerificationReport)
+    if report is None:
+        return []
+    rubric = record.model("locked/executable_rubric.json", ExecutableRubric)
+    criteria = {criterion.criterion_id: criterion for criterion in rubric.criteria} if rubric else {}
+    decisions = {decision.subject: decision for decision in report.decisions}
+    basis.round, basis.criteria = report.round, len(report.criteria)
+    decided: Counter[str] = Counter()
+    reused: Counter[int] = Counter()
+    for result in report.criteria:
+        decision = decisions.get(result.criterion_id)
+        decided[_decided(result, decision)] += 1
+        if result.reused_from_round is not None:
+            reused[result.reused_from_round] += 1
+        criterion = criteria.get(result.criterion_id)
+        if criterion is not None and _decided(result, decision) in _UNREAD:
+            basis.unread.append(_unread(criterion, result))
+    basis.decided, basis.reused = dict(decided), dict(sorted(reused.items()))
+    return list(report.decisions)
+
+
+def _rerun(record: AuditedRecord, basis: Basis) -> list[Decision]:
+    kept = record.model(f"state/{RerunRecord.file_name}", RerunRecord)
+    if kept is None:
+        return []
+    # Whether it still stands for what lies there now, only a `check` says: nothing is run or measured for an audit.
+    basis.rerun = f"{kept.decision.word} at {kept.at}; {kept.isolation}"
+    return [kept.decision] if kept.told else []
+
+
+def _decided(result: CriterionResult, decision: Decision | None) -> str:
+    if result.status == "error":
+        return "error"
+    if result.status == "cannot_assess":
+        return "nobody"
+    return decision.decided_by.value if decision else DecidedBy.CODE.value
+
+
+def _unread(criterion: Criterion, result: CriterionResult) -> Unread:
+    claims = [Claim(text, _check(check)) for check in criterion.checks for text in check.covers]
+    silent = [_check(check) for check in criterion.checks if not check.covers]
+    silent += [artifact.path for artifact in criterion.expected_artifacts if artifact.path]
+    answer = Answer.HOLDS if result.satisfied else Answer.DOES_NOT_HOLD
+    return Unread(criterion.criterion_id, criterion.requirement, answer, claims, list(dict.fromkeys(silent)))
+
+
+def _check(check: RubricCheck) -> str:
+    match check.kind:
+        case "expr":
+            return f"{check.id}: {check.expr}"
+        case "artifact":
+            return f"{check.id}: {check.path}"
+        case kind:
+            return f"{check.id}: {kind}"
+
+
+def _sources(decisions: list[Decision]) -> Iterator[DecidedBy]:
+    for decision in decisions:
+        yield decision.decided_by
+        yield from _sources(decision.parts)
+
+
+def _forgeable(basis: Basis) -> list[str]:
+    anchor = basis.anchor
+    begun = (
+        "Whoever owns the project, its history.bundle and the data directory of the machine could have written "
+        "all of this record anew, with any content and any dates; only a head that somebody else holds shows it."
+        if anchor is None
+        else f"Everything after step {anchor.head[:12]} the owner could have written anew; what goes up to it only "
+        "if nobody really holds that anchor, so ask whoever is said to, and compare with `audit verify --expect`."
+    )
+    typed = "Numbers that were typed in by hand look like computed ones here"
+    why = ", because nothing was rerun." if "not rerun" in basis.not_done else " wherever nothing was rerun."
+    return [begun, typed + why]

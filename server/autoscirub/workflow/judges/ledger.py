@@ -1,0 +1,42 @@
+"""The ledger of a judge's calls: what stands in it, what it cost, and what was said at which ask."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from autoscirub.models import Ask, Asks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from autoscirub.models import CachedVerdict
+
+ASKS = "asks.jsonl"
+
+
+def read_asks(data: bytes | None) -> list[Ask]:
+    """The lines of a ledger. A line of another version is counted by nobody, and stays where it is."""
+    found: list[Ask] = []
+    for line in (data or b"").splitlines():
+        with contextlib.suppress(ValidationError):
+            found.append(Ask.model_validate_json(line))
+    return found
+
+
+def paid(asks: Iterable[Ask]) -> float:
+    """US dollars, estimates included; a call of which neither is known counts as nothing."""
+    return sum(ask.cost_usd if ask.cost_usd is not None else ask.estimated_usd or 0.0 for ask in asks)
+
+
+def told_by_ask(asks: Iterable[Ask]) -> dict[int, bool | None]:
+    """What the panel said at each ask on one subject. An ask at which every member failed told nothing."""
+    return {ask.ask: ask.panel for ask in asks if ask.error is None}
+
+
+def place_of(kept: CachedVerdict, asks: Sequence[Ask]) -> Asks:
+    """Which ask the verdict is of: the newest that was reached on the same."""
+    asked = max((ask.ask for ask in asks), default=1)
+    return Asks(ask=max((ask.ask for ask in asks if ask.key == kept.key), default=asked), of=asked)

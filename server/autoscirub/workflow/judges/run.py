@@ -1,0 +1,195 @@
+"""The judge alone: what it says of the hypothesis and of the criteria that must be read; or what asking would take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from autoscirub.checks.predictions import read_predictions
+from autoscirub.checks.rubric import load_rubric, needs_reading
+from autoscirub.errors import AutoscirubError, CheckError, ConfigError
+from autoscirub.judging.backends import price_of
+from autoscirub.judging.verdicts import HYPOTHESIS_SUBJECT
+from autoscirub.models import DecidedBy, Decision, now
+from autoscirub.store import open_project
+from autoscirub.workflow.judges.answers import ANSWERS, cost_of, failed_reading, reading_of
+from autoscirub.workflow.judges.ask import JudgeSession
+from autoscirub.workflow.judges.hypothesis import judged_of
+from autoscirub.workflow.judges.ledger import place_of
+from autoscirub.workflow.judges.questions import Questions
+from autoscirub.workflow.locks import require_rubric, require_settings, with_judge
+from autoscirub.workflow.rounds import current_round, read_rounds
+from autoscirub.workflow.verifying import predictions_claimed, require_predictions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from autoscirub.models import Ask, CachedVerdict, Criterion
+    from autoscirub.store import Project, Session
+    from autoscirub.workflow.judges.ask import JudgeResult
+    from autoscirub.workflow.judges.questions import JudgeQuestion
+
+_ON_HYPOTHESIS = "Does the evidence support the hypothesis?"
+
+
+@dataclass
+class JudgeRun:
+    """What a judge said, question by question; of a dry run what asking would take."""
+
+    decisions: list[Decision] = field(default_factory=list)
+    verdicts: list[CachedVerdict] = field(default_factory=list)
+    dry_run: bool = False
+    calls: int = 0
+    """Calls that were made, or of a dry run would be: members of panels, repairs aside."""
+    kept: int = 0
+    """Questions whose answer is kept, so that nobody is asked."""
+    price: float | None = 0.0
+    """US dollars of a dry run; None: unknown."""
+    spent: str = ""
+    """What was spent just now, in a line; empty where nobody was asked."""
+    notices: list[str] = field(default_factory=list)
+
+
+def judge(
+    project: str | Path | None = None,
+    criterion_id: str | None = None,
+    *,
+    state_dir: str | Path | None = None,
+    backend: str | None = None,
+    fresh: bool = False,
+    dry_run: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> JudgeRun:
+    """Ask the judge about one criterion, or `hypothesis`, or all that must be read. Each call is in the ledger.
+
+    What code decides is not looked at, no round is opened, and no report is written. Raises ConfigError without a
+    judge, CheckError for a criterion that is not there or that no judge reads, and TamperedError when anything frozen
+    changed.
+    """
+    opened = with_judge(open_project(project, state_dir), backend)
+    if opened.config.judge.backend == "none":
+        raise ConfigError('no judge is set up; set backend in [judge], such as "command" (docs/judging.md)')
+    with opened.reading() as session:
+        run, waiting = _look(opened, session, criterion_id, fresh=fresh)
+        if dry_run or not waiting:
+            run.dry_run = dry_run
+            return run
+    with opened.writing() as session:
+        asking = JudgeSession(Questions(opened), session, _round(session), now(), progress=progress)
+        questions, broken = _questions(opened, session, asking.questions, criterion_id)
+        told = asking.ask(questions, fresh=fresh)
+        run = JudgeRun(calls=len(asking.asks), spent=asking.spent, notices=session.notices, decisions=broken)
+        asking.record()
+        for question in questions:
+            _add(run, asking, question, told[question.subject])
+        return run
+
+
+def _look(
+    opened: Project, session: Session, criterion_id: str | None, *, fresh: bool
+) -> tuple[JudgeRun, list[JudgeQuestion]]:
+    asking = JudgeSession(Questions(opened), session, _round(session), now())
+    questions, broken = _questions(opened, session, asking.questions, criterion_id)
+    run = JudgeRun(notices=session.notices, decisions=broken)
+    waiting: list[JudgeQuestion] = []
+    for question in questions:
+        told = asking.looked_up(question, fresh=fresh)
+        if told.verdict is not None:
+            run.kept += 1
+        else:
+            waiting.append(question)
+            run.calls += opened.config.judge.repeats
+            price = _price(asking.questions, question)
+            run.price = None if price is None or run.price is None else run.price + price
+        _add(run, asking, question, told)
+    return run, waiting
+
+
+def _round(session: Session) -> int | None:
+    current = current_round(read_rounds(session))
+    return current.number if current else None
+
+
+def _questions(
+    opened: Project, session: Session, questions: Questions, criterion_id: str | None
+) -> tuple[list[JudgeQuestion], list[Decision]]:
+    found: list[JudgeQuestion] = []
+    broken: list[Decision] = []
+    _ = questions.settings  # a judge that cannot say what it rests on is no one question's fault
+
+    def put(subject: str, make: Callable[[], JudgeQuestion]) -> None:
+        try:
+            found.append(make())
+        except AutoscirubError as error:
+            failed = failed_reading(subject, str(error), asked=0).decision
+            broken.append(failed.model_copy(update={"subject": subject}))
+
+    criteria = _criteria(opened, session)
+    if criterion_id == HYPOTHESIS_SUBJECT or (criterion_id is None and predictions_claimed(opened, session)):
+        prereg = read_predictions(require_predictions(opened, session)[1]).prereg
+        put(HYPOTHESIS_SUBJECT, lambda: questions.of_hypothesis(prereg))
+    named = [entry for entry in criteria if criterion_id in (None, entry.criterion_id)]
+    if criterion_id not in (None, HYPOTHESIS_SUBJECT) and not named:
+        known = ", ".join(entry.criterion_id for entry in criteria[:20]) or "none"
+        raise CheckError(
+            f"no criterion {criterion_id!r}; there is {known}, and {HYPOTHESIS_SUBJECT} for the predictions"
+        )
+    for criterion in named:
+        if needs_reading(criterion):
+            put(criterion.criterion_id, lambda criterion=criterion: questions.of(criterion))  # type: ignore[misc]
+        elif criterion_id is not None:
+            raise CheckError(f"{criterion_id}: code alone decides it, so that no judge reads it")
+    return found, broken
+
+
+def _criteria(opened: Project, session: Session) -> list[Criterion]:
+    require_settings(opened, session)
+    if session.recorded_locks.rubric is not None:
+        return list(require_rubric(opened, session)[0].model.criteria)
+    rubric = load_rubric(opened)
+    return list(rubric.model.criteria) if rubric is not None else []
+
+
+def _price(questions: Questions, question: JudgeQuestion) -> float | None:
+    config = questions.config
+    if questions.backend is None:
+        return None
+    price = price_of(questions.backend, question.request(config, ""))
+    return None if price is None else price * config.repeats
+
+
+def _add(run: JudgeRun, asking: JudgeSession, question: JudgeQuestion, told: JudgeResult) -> None:
+    asks = asking.asks_on(question.subject)
+    asked = max((ask.ask for ask in asks), default=0)
+    if told.verdict is None:
+        decision = failed_reading(_asked(question), told.error, asked=asked, error=told.asked).decision
+    elif question.criterion is not None:
+        decision = reading_of(told.verdict, _asked(question), asks=asks, elsewhere=told.elsewhere).decision
+    else:
+        decision = _on_hypothesis(told.verdict, asks, elsewhere=told.elsewhere)
+    run.decisions.append(decision.model_copy(update={"subject": question.subject}))
+    if told.verdict is not None:
+        run.verdicts.append(told.verdict)
+
+
+def _asked(question: JudgeQuestion) -> str:
+    return question.criterion.requirement if question.criterion else _ON_HYPOTHESIS
+
+
+def _on_hypothesis(kept: CachedVerdict, asks: Sequence[Ask], *, elsewhere: bool) -> Decision:
+    words = {True: "supported", False: "not supported", None: "cannot tell"}
+    judged = judged_of(kept, asks, elsewhere=elsewhere)
+    return Decision(
+        subject=HYPOTHESIS_SUBJECT,
+        question=_ON_HYPOTHESIS,
+        answer=ANSWERS[kept.answer],
+        word=words[kept.answer],
+        decided_by=DecidedBy.JUDGE,
+        evidence=judged.evidence,
+        open=judged.open,
+        inputs_digest=kept.key,
+        asks=place_of(kept, asks),
+        cost=cost_of(kept),
+        at=kept.at,
+    )

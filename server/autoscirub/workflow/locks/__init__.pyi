@@ -1,0 +1,9 @@
+from .freezing import earlier_results as earlier_results
+from .freezing import freeze as freeze
+from .freezing import unfreeze as unfreeze
+from .locked import deciding as deciding
+from .locked import lock_rubric as lock_rubric
+from .locked import require_rubric as require_rubric
+from .locked import require_settings as require_settings
+from .locked import with_judge as with_judge
+from .scoping import scope as scope

@@ -1,0 +1,424 @@
+"""The unattended loop: verify, plan, let a program revise, verify again, until it ends.
+
+Before a revision the files that it may touch are kept in the history; after it, what is locked is compared,
+and a revision that touched any of it is put back and void. Killed at any instant, the next start puts the
+files back and lets the program begin again.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from autoscirub.errors import CheckError, SandboxError, StateError, TrustError
+from autoscirub.models import Answer, Change, Decision, Ended, Event, Infeasible, VerificationReport, now
+from autoscirub.sandbox import run_program
+from autoscirub.store import (
+    JsonFault,
+    Project,
+    Session,
+    is_trusted,
+    open_project,
+    parse,
+    read_regular,
+    sha256_file,
+    trust_view,
+    write_atomic,
+)
+from autoscirub.store.history import path_problem
+from autoscirub.workflow.checking import check_step, is_as_verified
+from autoscirub.workflow.locks import require_rubric, require_settings
+from autoscirub.workflow.rerunning import required_rerun, standing_rerun
+from autoscirub.workflow.rounds.guard import Aside, RevisionGuard, project_files
+from autoscirub.workflow.rounds.plan import continue_loop, plan_step
+from autoscirub.workflow.rounds.rules import FOLDER, PLAN, current_round, kept_model, read_rounds, unjudged
+from autoscirub.workflow.rounds.verification import EVENTS, Revision, RoundCheck, event_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_MOST_CHANGES = 1024 * 1024
+
+
+@dataclass
+class LoopStep:
+    """What one step did, in words, and what it concluded where it verified."""
+
+    did: str
+    checked: RoundCheck | None = None
+
+
+@dataclass
+class LoopResult:
+    """A loop, or one step of it."""
+
+    steps: list[LoopStep] = field(default_factory=list)
+    ended: Ended | None = None
+    next: str = ""
+    notices: list[str] = field(default_factory=list)
+    standing: list[Decision] = field(default_factory=list)
+    """What the criteria come to, where this made no verification of its own."""
+
+    @property
+    def checked(self) -> RoundCheck | None:
+        """The newest verification that this made."""
+        return next((step.checked for step in reversed(self.steps) if step.checked is not None), None)
+
+
+def round_step(
+    project: str | Path | None = None,
+    *,
+    state_dir: str | Path | None = None,
+    go_on: bool = False,
+    fresh: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> LoopResult:
+    """One step of a round: verify; or plan; or, after a plan, close the round and verify again.
+
+    A loop that has ended stays ended, and says so, unless `go_on`. Raises CheckError when the rubric is not
+    frozen.
+    """
+    opened = open_project(project, state_dir)
+    _require_rubric_frozen(opened)
+    with opened.writing() as session:
+        ran = LoopResult(notices=session.notices)
+        if _has_ended(opened, session, ran, go_on=go_on):
+            return ran
+        current = current_round(read_rounds(session))
+        if current is not None and current.status == "open" and not go_on:
+            planned = plan_step(opened, session)
+            targets = ", ".join(target.criterion_id for target in planned.plan.targets)
+            ran.steps.append(LoopStep(f"planned round {planned.plan.round}: {targets}"))
+            ran.next = "revise the work, then: autoscirub round"
+            ran.standing = _standing(opened, session)
+            return ran
+        ran.steps.append(_verified(check_step(opened, session, fresh=fresh, progress=progress)))
+        ran.ended = ran.steps[-1].checked.ended if ran.steps[-1].checked else None
+        ran.next = "autoscirub audit" if ran.ended else "autoscirub round   (it writes the plan)"
+        return ran
+
+
+def run_rounds(
+    project: str | Path | None = None,
+    *,
+    state_dir: str | Path | None = None,
+    revise: Sequence[str] | None = None,
+    max_rounds: int | None = None,
+    go_on: bool = False,
+    as_is: bool = False,
+    said: Callable[[bytes], None] | None = None,
+    told: Callable[[LoopStep], None] | None = None,
+) -> LoopResult:
+    """Verify and revise until the loop ends by one of its rules.
+
+    `revise`: the program that revises, as a person gave it; None takes `[rounds] revise` of the configuration,
+    which must be trusted on this machine. It finds the plan in the file that AUTOSCIRUB_PLAN names and may
+    write what it did to the one that AUTOSCIRUB_CHANGES names. `as_is` goes on from files that a kill left and
+    that could not be kept. Raises CheckError, TrustError, TamperedError and StateError.
+    """
+    opened = open_project(project, state_dir)
+    command = _command(opened, revise)
+    _require_rubric_recorded(opened)
+    with opened.writing() as session:
+        ran = LoopResult(notices=session.notices)
+        loop = _Loop(opened, session, command, max_rounds, ran, said, told)
+        if _has_ended(opened, session, ran, go_on=go_on):
+            return ran
+        loop.resume(as_is=as_is)
+        require_rubric(
+            opened, session
+        )  # only now: a revision that was cut off may have touched what is locked
+        while ran.ended is None and not loop.unjudged:
+            loop.step()
+        ran.next = "autoscirub audit"
+        if loop.unjudged:
+            name, why = next(iter(loop.unjudged.items()))
+            ran.notices.append(f"{len(loop.unjudged)} of the criteria could not be judged ({name}: {why})")
+            ran.next = "autoscirub run, once the judge can be asked: it goes on from here"
+        ran.standing = _standing(opened, session)
+        return ran
+
+
+class _Loop:
+    def __init__(
+        self,
+        opened: Project,
+        session: Session,
+        command: list[str],
+        max_rounds: int | None,
+        ran: LoopResult,
+        said: Callable[[bytes], None] | None,
+        told: Callable[[LoopStep], None] | None,
+    ) -> None:
+        self.opened, self.session, self.command, self.ran, self.said = opened, session, command, ran, said
+        self.told = told or (lambda _step: None)
+        self.max_rounds = max_rounds
+        self.kept = False
+        """Whether the files are kept as they were before the revision that is due."""
+        self.looked = False
+        """Whether the open round was verified on the files as they are."""
+        self.unjudged: dict[str, str] = {}
+        """Criteria for which the judge failed, or could not be asked: the loop waits for it."""
+
+    def step(self) -> None:
+        current = current_round(read_rounds(self.session))
+        if current is not None and current.status == "planned":
+            self._revise(current.number or 0)
+        elif current is None or not (self.looked or is_as_verified(self.opened, self.session)):
+            self._verify(Revision())
+        else:
+            planned = plan_step(self.opened, self.session)
+            targets = ", ".join(target.criterion_id for target in planned.plan.targets)
+            self._did(LoopStep(f"planned round {planned.plan.round}: {targets}"))
+
+    def _did(self, step: LoopStep) -> None:
+        self.ran.steps.append(step)
+        self.told(step)
+
+    def _verify(self, revision: Revision) -> RoundCheck:
+        checked = check_step(self.opened, self.session, revision, max_rounds=self.max_rounds)
+        self._did(_verified(checked))
+        self.ran.ended = checked.ended
+        self.unjudged = unjudged(checked.report) if checked.report else {}
+        self.looked = True
+        return checked
+
+    def _revise(self, number: int) -> None:
+        if not self.kept:
+            self._keep(number)
+        started = time.monotonic()
+        self._did(LoopStep(f"revising in round {number}: {' '.join(self.command)}"))
+        plan = self.opened.state.root / FOLDER / f"round-{number:03}" / PLAN
+        limit = self.opened.config.rounds.revise_seconds
+        locked = RevisionGuard(self.opened)
+        wrong: str | None = None
+        revision = Revision()
+        with tempfile.TemporaryDirectory(prefix="autoscirub-changes-") as folder:
+            changes = Path(folder) / "changes.json"
+            environment = {"AUTOSCIRUB_PLAN": str(plan), "AUTOSCIRUB_CHANGES": str(changes)}
+            try:
+                done = run_program(
+                    self.command, cwd=self.opened.root, seconds=limit, environment=environment, said=self.said
+                )
+            finally:
+                # First of all, whatever else went wrong: nothing may rest on a lock that was touched.
+                touched = locked.put_back()
+            self.kept = False
+            if done.timed_out:
+                wrong = f"the reviser did not end within {limit:g} s (rounds.revise_seconds)"
+            elif done.status != 0:
+                last = done.output.strip().splitlines()[-1:] or ["it said nothing"]
+                wrong = f"the reviser ended with status {done.status}: {last[0][:200]}"
+            else:
+                try:
+                    revision = _told(changes, time.monotonic() - started)
+                except SandboxError as error:
+                    wrong = str(error)
+        if touched:
+            what = ", ".join(touched)
+            self._end(number, "void", f"the reviser changed what is locked, which was put back: {what}")
+        elif wrong is not None:
+            self._end(number, "failed", wrong)
+        else:
+            self._verify(revision)
+
+    def _end(self, number: int, event: str, why: str) -> None:
+        """A revision that does not count: nothing follows from it, and a person looks."""
+        at = now()
+        manifest = self.session.manifest
+        ended = Ended(state="error", round=number, why=why, at=at)
+        if manifest.loop is not None:
+            manifest.loop = manifest.loop.model_copy(update={"ended": ended})
+        state = {EVENTS: event_lines(self.session, [Event(event=event, round=number, at=at)])}
+        self.session.record(event, at=at, facts={"round": number, "why": why}, state=state)
+        self.ran.ended = ended
+        self._did(LoopStep(f"{event}: {why}"))
+
+    def _keep(self, number: int) -> None:
+        """Keep the files that the reviser may touch, so that a revision cut off can begin again."""
+        bounds = self.opened.config.audit
+        left = bounds.keep_round
+        files: dict[str, Path] = {}
+        listed: list[dict[str, Any]] = []
+        for name, path in project_files(self.opened):
+            size = path.stat().st_size
+            fits = size <= min(bounds.keep_file, left) and path_problem(f"before/{name}") is None
+            listed.append({"path": name, "sha256": sha256_file(path), "size": size, "kept": fits})
+            if fits:
+                files[name] = path
+                left -= size
+        at = now()
+        state = {EVENTS: event_lines(self.session, [Event(event="revising", round=number, at=at)])}
+        facts = {"round": number, "before": listed}
+        self.session.record("revising", at=at, facts=facts, state=state, before=files)
+        self.kept = True
+
+    def resume(self, *, as_is: bool) -> None:
+        """Put the files back as they were before a revision that was cut off."""
+        history = self.session.history
+        commits = history.commits() if history else []
+        if not commits or commits[0].event != "revising" or history is None:
+            return
+        newest, number = commits[0], commits[0].facts.get("round")
+        before = _listed_before(newest.facts.get("before"))
+        lost: list[str] = []
+        aside = Aside(self.opened, "cut-off")
+        for name, entry in before.items():
+            target = self.opened.root / name
+            if target.is_file() and not target.is_symlink() and sha256_file(target) == entry:
+                continue
+            data = history.read(newest.oid, f"before/{name}")
+            if data is None:
+                lost.append(name)
+            else:
+                aside.keep(target)
+                write_atomic(target, data, within=self.opened.root)
+        if lost and not as_is:
+            raise StateError(
+                f"a revision of round {number} was cut off, and these files changed and were too large to keep: "
+                f"{', '.join(lost[:10])}. Put them back yourself, or go on from them as they are with --as-is"
+            )
+        for name, path in list(project_files(self.opened)):
+            if name not in before:
+                aside.keep(path)
+                path.unlink()
+        self._restore_state(aside)
+        self.kept = True
+        self._did(
+            LoopStep(f"round {number}: a revision was cut off; the files were put back, and it begins again")
+        )
+        if aside.folder is not None:
+            self._did(LoopStep(f"what it had changed is kept in {aside.folder}"))
+
+    def _restore_state(self, aside: Aside) -> None:
+        """Put the state files back as the history has them, where the revision had touched them."""
+        state = self.opened.state
+        for name in sorted(self.session.kept_state()):
+            kept = self.session.kept(f"state/{name}")
+            if kept is not None and state.read_bytes(name) != kept:
+                aside.keep(state.root / name)
+                state.write_bytes(name, kept)
+
+
+def _listed_before(listed: object) -> dict[str, str]:
+    """The digests of the files before a revision, by path. Raises StateError: nothing is removed on a bad list."""
+    entries = listed if isinstance(listed, list) else [None]
+    found: dict[str, str] = {}
+    for entry in entries:
+        path = entry.get("path") if isinstance(entry, dict) else None
+        digest = entry.get("sha256") if isinstance(entry, dict) else None
+        named = isinstance(path, str) and not path.startswith("/") and ".." not in path.split("/")
+        if not named or not isinstance(path, str) or not isinstance(digest, str):
+            raise StateError(
+                "history: the list of files before the revision that was cut off cannot be read, so nothing was put "
+                "back; restore history.bundle from a backup or a clone"
+            )
+        found[path] = digest
+    return found
+
+
+def _told(path: Path, seconds: float) -> Revision:
+    """What the reviser wrote about its work. Words only: what it changed is seen, not believed."""
+    try:
+        data = read_regular(path, limit=_MOST_CHANGES)
+        if data is None:
+            return Revision(seconds=seconds)
+        value = parse(data)
+        changes = [Change.model_validate(entry) for entry in value.get("changes", [])]
+        infeasible = [Infeasible.model_validate(entry) for entry in value.get("infeasible", [])]
+    except (StateError, JsonFault, AttributeError, TypeError, ValidationError) as error:
+        raise SandboxError(
+            f"the reviser's AUTOSCIRUB_CHANGES file cannot be read: {str(error).splitlines()[0]}; expected "
+            '{"changes": [{"criterion_id", "actions_completed"}], "infeasible": [{"criterion_id", "reason"}]}'
+        ) from None
+    return Revision(changes, infeasible, seconds)
+
+
+def _command(opened: Project, revise: Sequence[str] | None) -> list[str]:
+    if revise:
+        return list(revise)
+    command = opened.config.rounds.revise
+    if not command:
+        raise CheckError(
+            "run: no reviser; give one with --revise 'COMMAND', or revise yourself, step by step: autoscirub round"
+        )
+    if not is_trusted(trust_view(opened.config), str(opened.root)):
+        raise TrustError(
+            f"run: the project's configuration names a program to run ({' '.join(command)}), which is not trusted on "
+            "this machine; look at it with `autoscirub trust`"
+        )
+    return list(command)
+
+
+def _require_rubric_frozen(opened: Project) -> None:
+    with opened.reading() as session:
+        require_rubric(opened, session)
+
+
+def _require_rubric_recorded(opened: Project) -> None:
+    with opened.reading() as session:
+        if session.recorded_locks.rubric is None:
+            require_rubric(opened, session)  # it says what is missing
+
+
+def _has_ended(opened: Project, session: Session, ran: LoopResult, *, go_on: bool) -> bool:
+    """Whether the loop has ended and is not gone on with; then `ran` says how, and what stands.
+
+    An ending stands for the files that it was reached on. Raises TamperedError when what is locked changed.
+    """
+    loop = session.manifest.loop
+    if loop is None or loop.ended is None:
+        return False
+    if go_on:
+        ended = continue_loop(session)
+        if ended is not None:
+            ran.steps.append(LoopStep(f"going on after {ended.state}"))
+        return False
+    require_rubric(opened, session)
+    require_settings(opened, session)
+    if loop.ended.state != "error" and not is_as_verified(opened, session):
+        why = f"the loop ended ({loop.ended.state}), and what is judged has changed since, or cannot be told"
+        ran.steps.append(LoopStep(f"nothing was done: {why}; `autoscirub check` looks again"))
+        ran.next = "autoscirub check"
+        ran.standing = [
+            Decision(
+                subject="requirements",
+                question="Are the requirements met?",
+                answer=Answer.COULD_NOT_BE_TOLD,
+                word="stale",
+                evidence=[],
+                open=[f"{why}: run `autoscirub check`"],
+                at=now(),
+            )
+        ]
+        return True
+    ran.ended = loop.ended
+    ran.steps.append(
+        LoopStep(f"nothing was done: the loop has ended, {loop.ended.state}; --continue goes on")
+    )
+    ran.next = "autoscirub audit, or go on with --continue"
+    ran.standing = _standing(opened, session)
+    return True
+
+
+def _standing(opened: Project, session: Session) -> list[Decision]:
+    """What counts where nothing was verified just now: the kept answers, and a rerun where one is required."""
+    report = kept_model(session, VerificationReport.file_name, VerificationReport)
+    return [
+        *(report.decisions if report else []),
+        *required_rerun(standing_rerun(opened, session, may="ask")),
+    ]
+
+
+def _verified(checked: RoundCheck) -> LoopStep:
+    report = checked.report
+    if report is None:
+        return LoopStep("looked", checked)
+    counts = f"{report.summary.passed} of {len(report.criteria)} criteria satisfied"
+    asked = f"{len(checked.evaluated)} decided anew, {len(checked.reused)} kept"
+    return LoopStep(f"verified round {report.round}: {counts} ({asked})", checked)

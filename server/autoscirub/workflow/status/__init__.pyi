@@ -1,0 +1,1 @@
+from .overview import status as status
