@@ -49,11 +49,11 @@ def test_the_report_that_is_there_may_be_named_afterwards(wrong: Path) -> None:
     assert check(wrong).report.criteria[0].status == "cannot_assess"
 
 
-def test_a_report_that_is_gone_could_not_be_told_and_is_never_passed_over(wrong: Path) -> None:
+def test_a_report_that_is_gone_inconclusive_and_is_never_passed_over(wrong: Path) -> None:
     (wrong / "report.md").rename(wrong / "paper.md")
     for read_only in (True, False):
         [gone] = [entry for entry in check(wrong, read_only=read_only).decisions if entry.subject == "report"]
-        assert gone.answer is Answer.COULD_NOT_BE_TOLD
+        assert gone.answer is Answer.INCONCLUSIVE
         assert "there is no report, and there was one at" in gone.open[0]
 
 
@@ -63,8 +63,8 @@ def test_a_history_begun_again_stands_in_every_later_check(wrong: Path, cli: Cal
     (wrong / ".prereg.lock").unlink()
     freeze(wrong)
     for read_only in (True, False):
-        assert any("begun again" in notice for notice in check(wrong, read_only=read_only).notices)
-    assert "begun again" in cli("check", "--read-only", "--project", wrong, "--json").out
+        assert any("started afresh" in notice for notice in check(wrong, read_only=read_only).notices)
+    assert "started afresh" in cli("check", "--read-only", "--project", wrong, "--json").out
 
 
 @pytest.mark.parametrize("read_only", [True, False])
@@ -113,5 +113,5 @@ def test_while_numbers_are_open_beside_met_requirements_the_work_is_not_called_d
     told = cli("check", "--project", slope_project)
     assert told.status == 2
     assert "satisfied: every requirement is met" in told.out
-    assert "still open beside it: report.md (could not be told)" in told.out
+    assert "still open beside it: report.md (inconclusive)" in told.out
     assert "the work is done" not in told.out

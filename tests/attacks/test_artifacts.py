@@ -265,7 +265,7 @@ def test_a_file_swapped_between_looking_and_opening_is_not_told_or_fails(
         (tmp_path / "a.txt").write_text("SECRET")
         (project / "d").symlink_to("..")
 
-    assert swapped_first(for_another) is Answer.COULD_NOT_BE_TOLD
+    assert swapped_first(for_another) is Answer.INCONCLUSIVE
     assert swapped_first(for_a_link) is Answer.DOES_NOT_HOLD
     (project / "d" / "a.txt").unlink()
     (project / "d" / "a.txt").write_text("honest")
@@ -324,8 +324,8 @@ def test_what_may_not_be_read_cannot_be_told(tmp_path: Path) -> None:
     ran = in_child(script)
     assert ran.stderr == ""
     assert ran.stdout.splitlines() == [
-        "could_not_be_told ['closed/a.txt: could not be opened: Permission denied'] None",
-        "could_not_be_told ['open/a.txt: could not be opened: Permission denied'] None",
+        "inconclusive ['closed/a.txt: could not be opened: Permission denied'] None",
+        "inconclusive ['open/a.txt: could not be opened: Permission denied'] None",
     ]
 
 

@@ -228,7 +228,7 @@ def test_the_state_directory_deleted_and_begun_again_is_said(ruled) -> None:
     (ruled / ".prereg.lock").unlink()
     freeze(ruled)
     checked = check(ruled)
-    assert any("begun again" in note or "removed" in note for note in checked.verification.notes)
+    assert any("started afresh" in note or "removed" in note for note in checked.verification.notes)
     assert any("after results existed" in note for note in checked.verification.notes)
 
 
@@ -337,7 +337,7 @@ def test_an_ended_loop_says_nothing_of_files_that_changed_since(satisfied, doing
     (satisfied / "results" / "results.json").write_text('{"slope": 9.0, "low": 2.0, "high": 1.0}')
     ran = doing(satisfied)
     assert ran.ended is None
-    assert [decision.answer.value for decision in ran.standing] == ["could_not_be_told"]
+    assert [decision.answer.value for decision in ran.standing] == ["inconclusive"]
     assert "autoscirub check" in ran.next
 
 

@@ -127,11 +127,11 @@ def test_a_report_among_many_sources_is_looked_up_within_its_bound(unit: str, ke
     assert done.returncode == 0, done.stderr[-300:]
 
 
-def test_a_report_of_more_numbers_than_its_bound_could_not_be_told(tmp_path: Path) -> None:
+def test_a_report_of_more_numbers_than_its_bound_inconclusive(tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text('{"x": 4.19}', encoding="utf-8")
     (tmp_path / "report.md").write_text("4.19 " * 100_001, encoding="utf-8")
     decision = check_numbers(tmp_path, strict=True).decision
-    assert decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert decision.answer is Answer.INCONCLUSIVE
     assert decision.open == ["more than 100,000 numbers: give the tables as files of their own"]
 
 
@@ -163,7 +163,7 @@ def test_a_report_of_more_numbers_than_its_bound_could_not_be_told(tmp_path: Pat
     ],
 )
 def test_a_number_is_seen_however_it_is_dressed(text: str) -> None:
-    seen = [number for number in find_numbers(text) if number.exempt is None]
+    seen = [number for number in find_numbers(text) if number.set_aside is None]
     assert "3.45" in seen[0].text
 
 
@@ -173,7 +173,7 @@ def test_a_number_is_seen_however_it_is_dressed(text: str) -> None:
 def test_a_large_number_is_not_found_in_its_pieces(total: str, tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text('{"drop": 4.1927, "seed": 1, "n": 500}', encoding="utf-8")
     (tmp_path / "report.md").write_text(f"The drop was 4.19 TWh. The total is {total}.", encoding="utf-8")
-    assert check_numbers(tmp_path).decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert check_numbers(tmp_path).decision.answer is Answer.INCONCLUSIVE
     assert check_numbers(tmp_path, strict=True).decision.answer is Answer.DOES_NOT_HOLD
 
 
@@ -183,7 +183,7 @@ def test_a_large_number_is_not_found_in_its_pieces(total: str, tmp_path: Path) -
 def test_a_preamble_that_is_none_hides_no_number(last: str, tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text('{"drop": 4.1927}', encoding="utf-8")
     (tmp_path / "report.tex").write_text(f"It fell by 4.19 TWh, or by 99.9.\n{last}\n", encoding="utf-8")
-    assert check_numbers(tmp_path, report="report.tex").decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert check_numbers(tmp_path, report="report.tex").decision.answer is Answer.INCONCLUSIVE
     assert check_numbers(tmp_path, report="report.tex", strict=True).decision.answer is Answer.DOES_NOT_HOLD
 
 
@@ -196,7 +196,7 @@ def test_a_macro_of_the_preamble_is_looked_at() -> None:
 def test_a_number_beyond_all_measure_is_without_source(text: str, tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text('{"x": 1e300, "y": 7}', encoding="utf-8")
     (tmp_path / "report.md").write_text(f"It is {text} in all.", encoding="utf-8")
-    assert check_numbers(tmp_path).decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert check_numbers(tmp_path).decision.answer is Answer.INCONCLUSIVE
 
 
 def test_sources_without_bound_or_meaning_are_no_pass(tmp_path: Path) -> None:
@@ -205,20 +205,20 @@ def test_sources_without_bound_or_meaning_are_no_pass(tmp_path: Path) -> None:
         json.dumps({"x": [i / 7 for i in range(100_001)]}), encoding="utf-8"
     )
     found = check_numbers(tmp_path)
-    assert found.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert found.decision.answer is Answer.INCONCLUSIVE
     assert "more than 100,000 values" in found.decision.open[0]
     (tmp_path / "results.json").write_text('{"x": NaN, "y": Infinity, "z": true}', encoding="utf-8")
     (tmp_path / "report.md").write_text(
         "It is 1 <!-- =results.z --> or 2 <!-- =results.x -->", encoding="utf-8"
     )
-    assert check_numbers(tmp_path).decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert check_numbers(tmp_path).decision.answer is Answer.INCONCLUSIVE
 
 
 def test_a_report_that_is_a_link_a_fifo_or_too_large_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text('{"x": 4.19}', encoding="utf-8")
     (tmp_path / "report.md").symlink_to("/etc/passwd")
-    assert check_numbers(tmp_path).decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert check_numbers(tmp_path).decision.answer is Answer.INCONCLUSIVE
     os.mkfifo(tmp_path / "pipe.md")
-    assert check_numbers(tmp_path, report="pipe.md").decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert check_numbers(tmp_path, report="pipe.md").decision.answer is Answer.INCONCLUSIVE
     (tmp_path / "large.md").write_bytes(b"4.19 " * 500_000)
-    assert check_numbers(tmp_path, report="large.md").decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert check_numbers(tmp_path, report="large.md").decision.answer is Answer.INCONCLUSIVE

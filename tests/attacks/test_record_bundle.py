@@ -1,4 +1,4 @@
-"""A bundle of the history that was put back or begun again, and what an anchor shows of it."""
+"""A bundle of the history that was put back or started afresh, and what an anchor shows of it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_history_begun_again_after_an_anchor_is_found_by_whoever_holds_it(
     found = verify_record(work)
     assert found.ok  # it is whole, and it lies
     assert any("could have begun the whole record again" in said for said in found.cannot_show)
-    assert "it was begun again, rewritten" in faults(work, expect=head)["anchors"]
+    assert "it was started afresh, rewritten" in faults(work, expect=head)["anchors"]
 
 
 def test_a_history_that_names_an_anchor_of_another_line_is_found(work, forger) -> None:

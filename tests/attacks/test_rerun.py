@@ -112,7 +112,7 @@ raise SystemExit(1)
         with pytest.raises(BlockingIOError):
             server.accept()
     assert "REACHED" not in _said(found)
-    assert found.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert found.decision.answer is Answer.INCONCLUSIVE
 
 
 def test_an_open_network_is_said_where_nothing_closes_it(attack: Callable[..., Rerun]) -> None:
@@ -134,7 +134,7 @@ while True:
     time.sleep(60)
 """
     found = attack(script, isolation, limits=Limits(processes=40), seconds=3)
-    assert found.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert found.decision.answer is Answer.INCONCLUSIVE
     assert found.ran is not None
     assert found.ran.ended in ("more than 40 processes at once", "ran longer than 3 s")
     assert _alive(str(tmp_path)) == []
@@ -159,7 +159,7 @@ time.sleep(60)
 def test_one_huge_file_is_refused_by_the_kernel(attack: Callable[..., Rerun], isolation: Isolation) -> None:
     script = "open('junk', 'wb').write(b'x' * 30_000_000)\n" + HONEST
     found = attack(script, isolation, limits=Limits(file_bytes=10_000_000))
-    assert found.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert found.decision.answer is Answer.INCONCLUSIVE
     assert "File too large" in _said(found)
 
 
@@ -167,7 +167,7 @@ def test_one_huge_file_is_refused_by_the_kernel(attack: Callable[..., Rerun], is
 def test_filling_the_memory_is_refused(attack: Callable[..., Rerun], isolation: Isolation) -> None:
     script = "x = bytearray(2 * 1024**3)\n" + HONEST
     found = attack(script, isolation, limits=Limits(memory=512 * 1024**2))
-    assert found.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert found.decision.answer is Answer.INCONCLUSIVE
     assert "MemoryError" in _said(found)
 
 
@@ -183,7 +183,7 @@ while True:
     signal.pause()
 """
     found = attack(script, isolation, seconds=1)
-    assert found.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert found.decision.answer is Answer.INCONCLUSIVE
     assert found.decision.open[0].startswith(
         "the command was ended: ran longer than 1 s; raise [run] seconds"
     )
@@ -203,7 +203,7 @@ except PermissionError:
 os.kill(0, signal.SIGKILL)
 """
     found = attack(script, isolation)
-    assert found.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert found.decision.answer is Answer.INCONCLUSIVE
     assert _alive(str(tmp_path)) == []
     if isolation == "process":
         assert "the process that keeps it was ended by SIGKILL" in found.decision.open[0]
@@ -214,7 +214,7 @@ def test_living_on_after_killing_its_keeper_is_ended_all_the_same(
 ) -> None:
     script = HONEST + "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nwhile True: signal.pause()\n"
     found = attack(script, "process")
-    assert found.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert found.decision.answer is Answer.INCONCLUSIVE
     assert _alive(str(tmp_path)) == []
 
 
@@ -236,7 +236,7 @@ for place in ({str(results)!r}, "results.json"):
         assert json.loads(results.read_text()) == TRUTH
         assert found.decision.answer is Answer.DOES_NOT_HOLD
     else:
-        assert found.decision.answer is Answer.COULD_NOT_BE_TOLD
+        assert found.decision.answer is Answer.INCONCLUSIVE
         assert "the project's own files changed while it ran: results.json" in found.decision.open[0]
 
 
@@ -263,7 +263,7 @@ def test_results_cannot_be_taken_from_a_copy_that_lies_in_the_project(
         (project / place).write_bytes((project / "results.json").read_bytes())
 
     found = attack(script, isolation, prepare=hide)
-    assert found.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert found.decision.answer is Answer.INCONCLUSIVE
     assert "No such file or directory" in _said(found)
     assert any(place.startswith(left) for left in found.left_out)
 
@@ -280,7 +280,7 @@ def test_results_cannot_be_taken_through_a_link_to_them(
         (project / "other.json").symlink_to(target)
 
     found = attack(script, isolation, prepare=hide)
-    assert found.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert found.decision.answer is Answer.INCONCLUSIVE
 
 
 @pytest.mark.parametrize("isolation", KINDS)
@@ -350,7 +350,7 @@ def test_binary_output_cannot_write_to_the_terminal(
     script = "import os; os.write(1, bytes(range(256)) * 20 + b'\\n\\x1b[2J\\x1b]0;owned\\x07'); raise SystemExit(1)\n"
     found = attack(script, isolation)
     said = _said(found)
-    assert found.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert found.decision.answer is Answer.INCONCLUSIVE
     assert not any(ord(character) < 32 and character != "\n" for character in said)
     json.dumps(found.decision.model_dump(mode="json"), allow_nan=False)
 
@@ -407,7 +407,7 @@ def test_no_program_of_the_project_is_started_outside_of_the_sandbox(
 
     found = attack(HONEST, "bubblewrap", prepare=prepare)
     assert not (tmp_path / "outside").exists()
-    assert found.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert found.decision.answer is Answer.INCONCLUSIVE
 
 
 @pytest.mark.parametrize("isolation", KINDS)

@@ -110,7 +110,7 @@ def test_the_status_comes_from_the_parts_the_texts_and_the_judge(
     assert (decision.subject, decision.question, decision.at) == ("C1", "r", AT)
     assert decision.decided_by is DecidedBy.CODE
     assert bool(result.evidence_gap) == bool(result.required_actions) == (status != S)
-    assert bool(decision.open) == (decision.answer is Answer.COULD_NOT_BE_TOLD) or status == N
+    assert bool(decision.open) == (decision.answer is Answer.INCONCLUSIVE) or status == N
     assert all(part.at == AT for part in decision.parts)
 
 
@@ -332,7 +332,7 @@ def test_results_that_cannot_be_read_leave_expressions_open_and_artifacts_decide
         path.write_text(text, encoding="utf-8")
     result, decision = decided(folder, criterion_of([expr("results.n > 4"), artifact("figures/good.png")]))
     assert result.status == C
-    assert [part.answer for part in decision.parts] == [Answer.COULD_NOT_BE_TOLD, Answer.HOLDS]
+    assert [part.answer for part in decision.parts] == [Answer.INCONCLUSIVE, Answer.HOLDS]
     assert "results.json" in result.evidence_gap
     assert "write results.n into the results file" in result.required_actions[0]
     assert str(folder) not in strict_json(result) + strict_json(decision)

@@ -100,7 +100,7 @@ def _artifact_answers(path: str, kind: str | None) -> st.SearchStrategy[Decision
             at=AT,
         )
 
-    holds, fails, open_ = Answer.HOLDS, Answer.DOES_NOT_HOLD, Answer.COULD_NOT_BE_TOLD
+    holds, fails, open_ = Answer.HOLDS, Answer.DOES_NOT_HOLD, Answer.INCONCLUSIVE
     return st.sampled_from(
         [
             answer(holds, sha="one"),
@@ -161,8 +161,8 @@ def _inputs(draw: st.DrawFn) -> Inputs:
 def _bound_answers(subject: str) -> st.SearchStrategy[Decision]:
     """Answers on a report's numbers or on a rerun: bound to a digest, or to nothing where nothing could be told."""
 
-    def answer(word: Answer, reached_on: str | None, why: str | None = None) -> Decision:
-        digest = reached_on and sha256_bytes(reached_on.encode())
+    def answer(word: Answer, based_on: str | None, why: str | None = None) -> Decision:
+        digest = based_on and sha256_bytes(based_on.encode())
         return Decision(
             subject=subject,
             question="q",
@@ -174,7 +174,7 @@ def _bound_answers(subject: str) -> st.SearchStrategy[Decision]:
             at=AT,
         )
 
-    holds, fails, open_ = Answer.HOLDS, Answer.DOES_NOT_HOLD, Answer.COULD_NOT_BE_TOLD
+    holds, fails, open_ = Answer.HOLDS, Answer.DOES_NOT_HOLD, Answer.INCONCLUSIVE
     return st.sampled_from(
         [
             answer(holds, "one"),

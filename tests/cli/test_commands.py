@@ -77,7 +77,7 @@ def test_eval_on_results_that_cannot_be_read_could_not_be_evaluated(cli, tmp_pat
         (tmp_path / "r.json").write_bytes(content)
     ran = cli("eval", "results.slope > 0", "--results", tmp_path / "r.json", "--json")
     assert ran.status == 2
-    assert ran.json["decisions"][0]["answer"] == "could_not_be_told"
+    assert ran.json["decisions"][0]["answer"] == "inconclusive"
 
 
 USAGE = [["nothing-like-this"], ["verify", "--nope"], ["eval"], ["unfreeze"], ["check", "--format", "xml"]]
@@ -127,7 +127,7 @@ def test_verify_without_a_freeze_says_what_to_do_and_makes_no_state_directory(cl
 def test_check_works_from_the_first_minute(cli, tmp_path) -> None:
     ran = cli("check", "--project", tmp_path)
     assert ran.status == 2
-    assert "? predictions: could not be told (none)" in ran.out
+    assert "? predictions: inconclusive (none)" in ran.out
     assert "autoscirub init" in ran.out
 
 

@@ -158,7 +158,7 @@ def test_where_the_note_cannot_be_kept_nobody_is_sent_back(checked, hook) -> Non
 @drawn(st.builds(StopContext))
 def test_the_first_rule_that_applies_decides(situation: StopContext) -> None:
     why = why_back(situation)
-    if situation.told_before:
+    if situation.sent_back_before:
         assert why is None
     if why == "own round":
         assert situation.own_round

@@ -117,11 +117,7 @@ def test_a_fresh_clone_is_decided_read_only_in_every_format_and_nothing_is_writt
         ("warning", "studies/nile/rubric.toml", text.index('id = "comes-out-again"') + 1),
     ]
     assert found[2].data.startswith("not rerun here: not trusted")
-    assert (
-        ran["github"]
-        .stdout.splitlines()[-1]
-        .startswith("✗ does not hold: 2 do not hold, 2 could not be told")
-    )
+    assert ran["github"].stdout.splitlines()[-1].startswith("✗ does not hold: 2 do not hold, 2 inconclusive")
 
     root = ElementTree.fromstring(ran["junit"].stdout)
     assert (root.get("failures"), root.get("errors")) == ("2", "2")
@@ -145,7 +141,7 @@ def test_the_rerun_happens_in_the_clone_once_its_digest_was_accepted(clone, mach
     [rerun] = [decision for decision in answer["decisions"] if decision["subject"] == "rerun"]
     assert (rerun["answer"], rerun["word"]) == ("holds", "reproduced")
     assert answer["reused"] == CRITERIA[:-1]
-    assert answer["evaluated"] == ["comes-out-again"]  # it could not be told before, and now it can
+    assert answer["evaluated"] == ["comes-out-again"]  # it is inconclusive before, and now it can
     assert tree(clone.parents[1]) == before
 
 

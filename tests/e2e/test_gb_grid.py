@@ -111,7 +111,7 @@ def test_a_deleted_state_directory_is_no_way_out(grid, cli) -> None:
     after = cli("verify", "--no-judge", "--project", grid)
     assert "predictions frozen after results existed" in after.out.splitlines()[0]
     assert "history" in after.out  # this machine remembers that there was another
-    assert "begun again" in after.out or "removed" in after.out
+    assert "started afresh" in after.out or "removed" in after.out
 
 
 def test_frozen_after_results_existed_stands_first_in_every_later_outcome(field_case, cli) -> None:
@@ -145,7 +145,7 @@ def test_the_outcome_goes_stale_with_one_digit_of_the_results_and_not_with_a_tou
     assert "(stale)" not in cli("status", "--project", grid).out
     results.write_text(results.read_text().replace("45.85", "45.86"))
     out = cli("status", "--project", grid).out
-    assert "could not be told (stale)" in out
+    assert "inconclusive (stale)" in out
     assert "results/results.json is not what it was" in out
 
 

@@ -28,11 +28,11 @@ See Section 4, Figure 2 and doi:10.1000/182; run of 2026-11-30, version 1.2.3.
 """
 NUMBERS = [
     # line, class, text, key of the source
-    (1, "exempt", "2023", None),
+    (1, "set_aside", "2023", None),
     (3, "matched", "168", "results.n_hours"),
     (3, "matched", "4.192662004779861 TWh", "results.available_wind_twh"),
     (3, "matched", "4.19 TWh", "results.available_wind_twh"),
-    (3, "exempt", "3", None),
+    (3, "set_aside", "3", None),
     (4, "matched", "2.27 TWh", "results.dispatched_wind_twh"),
     (4, "matched", "45.85 %", "results.curtailment_pct"),
     (4, "matched", "3.45 TWh", "prereg.toml predictions[2]"),
@@ -45,14 +45,14 @@ NUMBERS = [
     (11, "matched", "0.0", "results.unconstrained_curtailment_pct"),
     (13, "without_source", "7.31 GWh", None),
     (13, "without_source", "45.95 %", None),
-    (14, "exempt", "4", None),
-    (14, "exempt", "2", None),
-    (14, "exempt", "10.1000", None),
-    (14, "exempt", "182", None),
-    (14, "exempt", "2026", None),
-    (14, "exempt", "11", None),
-    (14, "exempt", "30", None),
-    (14, "exempt", "1.2.3", None),
+    (14, "set_aside", "4", None),
+    (14, "set_aside", "2", None),
+    (14, "set_aside", "10.1000", None),
+    (14, "set_aside", "182", None),
+    (14, "set_aside", "2026", None),
+    (14, "set_aside", "11", None),
+    (14, "set_aside", "30", None),
+    (14, "set_aside", "1.2.3", None),
 ]
 
 
@@ -68,7 +68,7 @@ def test_each_number_of_a_report_on_the_grid_is_in_its_class(
             number["line"],
             number["class"],
             number["text"],
-            number["sources"][0]["key"] if number["class"] not in ("exempt", "without_source") else None,
+            number["sources"][0]["key"] if number["class"] not in ("set_aside", "without_source") else None,
         )
         for number in done.json["numbers"]
     ]

@@ -201,7 +201,7 @@ def test_codex_s_hooks_are_told_to_be_untrusted_and_trusted_once_they_are(machin
     with_codex = Machine(machine.home, machine.python, f"{folder}{os.pathsep}{machine.path}")
     assert with_codex.autoscirub("install", "codex", "--yes").returncode == 0
     hooks = with_codex.doctor()["codex: hooks"]
-    assert (hooks["answer"], hooks["word"]) == ("could_not_be_told", "0 of 3 trusted")
+    assert (hooks["answer"], hooks["word"]) == ("inconclusive", "0 of 3 trusted")
 
     trusting = (
         "import json, subprocess\n"
@@ -224,7 +224,7 @@ def test_codex_s_hooks_are_told_to_be_untrusted_and_trusted_once_they_are(machin
 
     copy = next((machine.home / "codex" / "plugins" / "cache").rglob("LICENSE"))
     copy.write_text("changed", "utf-8")
-    assert with_codex.doctor()["codex: hooks"]["answer"] == "could_not_be_told"
+    assert with_codex.doctor()["codex: hooks"]["answer"] == "inconclusive"
 
 
 def test_the_checkout_is_a_plugin_that_the_directory_would_take(machine) -> None:

@@ -36,7 +36,7 @@ CRITERIA = {
     ],
     "sunspots": ["whole-record", "every-cycle-listed", "spread", "without-smoothing", "write-up"],
 }
-ANSWERS = {Answer.HOLDS: True, Answer.DOES_NOT_HOLD: False, Answer.COULD_NOT_BE_TOLD: None}
+ANSWERS = {Answer.HOLDS: True, Answer.DOES_NOT_HOLD: False, Answer.INCONCLUSIVE: None}
 
 
 def _rubric(project: Path) -> Rubric:

@@ -225,21 +225,23 @@ def test_the_figure_draws_the_series_the_two_means_and_the_change(revised: Path)
     root = ElementTree.parse(revised / SVG).getroot()
     drawn = {element.get("id"): element for element in root.iter() if element.get("id")}
     assert drawn.keys() == {"flow", "change", "mean-before", "mean-after"}
-    points = [tuple(map(float, point.split(","))) for point in drawn["flow"].get("points").split()]
+    annotations = [tuple(map(float, point.split(","))) for point in drawn["flow"].get("points").split()]
     volumes, results = _volumes(revised), _results(revised)
-    assert len(points) == len(volumes) == 100
+    assert len(annotations) == len(volumes) == 100
 
     # The upright scale, from the highest and the lowest year; everything else must lie on it.
     high, low = volumes.index(max(volumes)), volumes.index(min(volumes))
-    slope = (points[low][1] - points[high][1]) / (volumes[low] - volumes[high])
+    slope = (annotations[low][1] - annotations[high][1]) / (volumes[low] - volumes[high])
 
     def height(volume: float) -> float:
-        return points[high][1] + slope * (volume - volumes[high])
+        return annotations[high][1] + slope * (volume - volumes[high])
 
     assert slope < 0  # up is more
-    assert [y for _, y in points] == pytest.approx([height(volume) for volume in volumes], abs=0.11)
-    step = (points[-1][0] - points[0][0]) / 99
-    assert [x for x, _ in points] == pytest.approx([points[0][0] + step * n for n in range(100)], abs=0.11)
+    assert [y for _, y in annotations] == pytest.approx([height(volume) for volume in volumes], abs=0.11)
+    step = (annotations[-1][0] - annotations[0][0]) / 99
+    assert [x for x, _ in annotations] == pytest.approx(
+        [annotations[0][0] + step * n for n in range(100)], abs=0.11
+    )
 
     ends = {
         name: {end: float(drawn[name].get(end)) for end in ("x1", "x2", "y1", "y2")}
@@ -250,7 +252,7 @@ def test_the_figure_draws_the_series_the_two_means_and_the_change(revised: Path)
         assert ends[name]["y1"] == ends[name]["y2"] == pytest.approx(height(results[value]), abs=0.11)
     change = ends["change"]["x1"]
     assert change == ends["change"]["x2"] == ends["mean-before"]["x2"] == ends["mean-after"]["x1"]
-    assert points[27][0] < change < points[28][0]  # after 1898, before 1899
-    assert (ends["mean-before"]["x1"], ends["mean-after"]["x2"]) == (points[0][0], points[-1][0])
+    assert annotations[27][0] < change < annotations[28][0]  # after 1898, before 1899
+    assert (ends["mean-before"]["x1"], ends["mean-after"]["x2"]) == (annotations[0][0], annotations[-1][0])
     width, height_ = float(root.get("width")), float(root.get("height"))
-    assert all(0 <= x <= width and 0 <= y <= height_ for x, y in points)
+    assert all(0 <= x <= width and 0 <= y <= height_ for x, y in annotations)

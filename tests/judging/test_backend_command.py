@@ -173,14 +173,14 @@ def test_a_workspace_that_is_gone_is_said(tmp_path: Path, question: Callable[...
 def test_a_command_may_say_what_it_used(tmp_path: Path, question: Callable[..., JudgeRequest]) -> None:
     told = {"structured": {"satisfied": True}, "model_served": "m", "usage": {"cost_usd": 0.25, "turns": 2}}
     backend = command(tmp_path, sys.executable, "-c", f"print({json.dumps(told)!r})")
-    purse = SpendLimit()
+    spend_limit = SpendLimit()
 
     async def asked() -> JudgeReply:
-        return await ask_within(backend, question(), purse=purse)
+        return await ask_within(backend, question(), spend_limit=spend_limit)
 
     reply = anyio.run(asked)
     assert (reply.structured, reply.model_served, reply.usage.cost_usd) == ({"satisfied": True}, "m", 0.25)
-    assert purse.spent == 0.25
+    assert spend_limit.spent == 0.25
     for wrong in ({"text": 3}, {"structured": {}, "usage": {"cost_usd": "much"}}):
         backend = command(tmp_path, sys.executable, "-c", f"print({json.dumps(wrong)!r})")
         with pytest.raises(JudgeError, match="no JudgeReply"):

@@ -38,10 +38,10 @@ def test_a_recorded_reply_is_given_again_for_nothing(
     usage = Usage(input_tokens=10, turns=3, cost_usd=0.5, seconds=7.0)
     said = JudgeReply(text="words", structured={"satisfied": True}, model_served="m-1", usage=usage)
     record_reply(tmp_path / "records", question(), said)
-    purse = SpendLimit(limit_round=0.1)
+    spend_limit = SpendLimit(limit_round=0.1)
 
     async def asked() -> JudgeReply:
-        return await ask_within(replay(tmp_path), question(), purse=purse)
+        return await ask_within(replay(tmp_path), question(), spend_limit=spend_limit)
 
     reply = anyio.run(asked)
     assert (reply.text, reply.structured, reply.model_served) == (
@@ -50,7 +50,7 @@ def test_a_recorded_reply_is_given_again_for_nothing(
         said.model_served,
     )
     assert reply.usage == usage.model_copy(update={"cost_usd": 0.0, "recorded_cost_usd": 0.5})
-    assert (purse.spent, purse.unknown) == (0.0, 0)
+    assert (spend_limit.spent, spend_limit.unknown) == (0.0, 0)
 
 
 def test_a_reply_that_was_replayed_can_be_recorded_again(

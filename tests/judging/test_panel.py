@@ -262,11 +262,11 @@ def test_an_answer_over_its_limit_is_an_error_and_what_it_cost_is_kept() -> None
 
 
 def test_a_purse_that_runs_out_stops_the_members_that_come_after() -> None:
-    purse = SpendLimit(limit_round=0.5)
-    members = panel(Saying(lambda _: says(True, cost_usd=0.2), 0.2), at_once=1, purse=purse)
+    spend_limit = SpendLimit(limit_round=0.5)
+    members = panel(Saying(lambda _: says(True, cost_usd=0.2), 0.2), at_once=1, spend_limit=spend_limit)
     assert [member.answer for member in members] == [True, True, None, None, None]
     assert all("judge.money_round" in str(member.error) for member in members[2:])
-    assert purse.spent == pytest.approx(0.4)
+    assert spend_limit.spent == pytest.approx(0.4)
 
 
 @pytest.mark.parametrize(("repeats", "agree"), [(1, 2), (3, 4), (3, 0)])

@@ -16,7 +16,7 @@ import pytest
 import autoscirub
 from autoscirub.errors import BlindingError, CheckError
 from autoscirub.judging.workspace import WorkspaceLimits, build_workspace, workspace_digest
-from autoscirub.judging.workspace.names import shown_name
+from autoscirub.judging.workspace.names import display_name
 from autoscirub.judging.workspace.withheld_copies import SMALLEST
 from autoscirub.models import WorkspaceFile
 from autoscirub.store import open_project
@@ -338,5 +338,5 @@ def test_a_criterion_is_looked_for_in_the_rubric(study, tmp_path) -> None:
 )
 def test_no_two_names_are_escaped_alike(one) -> None:
     others = {"a\nb", "a\\nb", "a\\u000ab", "a\\\\nb", "a\udcffb", "a\\xffb", "a\u200bb", "a\\b"} - {one}
-    assert shown_name(one) not in {shown_name(other) for other in others}
-    assert shown_name(one).isprintable()
+    assert display_name(one) not in {display_name(other) for other in others}
+    assert display_name(one).isprintable()

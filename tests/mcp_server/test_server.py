@@ -108,9 +108,9 @@ def test_what_does_not_hold_beside_satisfied_criteria_is_to_be_said_too(frozen: 
     with agent(frozen) as some:
         done = some.call("check")
         later = some.call("next")
-    assert (done["ended"], done["answer"], done["next"]["tool"]) == ("satisfied", "could_not_be_told", None)
-    assert "does not hold beside it: report.md: could not be told" in done["next"]["why"]
-    assert "beside it: the report's numbers: could not be told" in later["next"]["why"]
+    assert (done["ended"], done["answer"], done["next"]["tool"]) == ("satisfied", "inconclusive", None)
+    assert "does not hold beside it: report.md: inconclusive" in done["next"]["why"]
+    assert "beside it: the report's numbers: inconclusive" in later["next"]["why"]
 
 
 def test_predictions_alone_end_in_their_outcome_and_what_stands_beside_it(
@@ -125,7 +125,7 @@ def test_predictions_alone_end_in_their_outcome_and_what_stands_beside_it(
         done = some.call("check")
         assert (done["outcome"], done["next"]["tool"]) == ("verified", None)
         assert "came out verified" in done["next"]["why"]
-        assert "report.md: could not be told" in done["next"]["why"]
+        assert "report.md: inconclusive" in done["next"]["why"]
         assert some.call("next")["next"]["tool"] is None
 
 
@@ -179,16 +179,16 @@ EXPRESSIONS = [
     ({"expr": "results.a < 3", "results": {"a": 2}}, "holds", True),
     ({"expr": "results.a > 3", "results": {"a": 2}}, "does_not_hold", False),
     ({"expr": "results.a + 1", "results": {"a": 2}}, "holds", 3),
-    ({"expr": "results.b", "results": {"a": 2}}, "could_not_be_told", None),
-    ({"expr": "results.b", "results": {"b": None}}, "could_not_be_told", None),
+    ({"expr": "results.b", "results": {"a": 2}}, "inconclusive", None),
+    ({"expr": "results.b", "results": {"b": None}}, "inconclusive", None),
     ({"expr": "results.slope"}, "holds", 0.5),
     ({"expr": "results.slope", "results_file": "results/results.json"}, "holds", 0.5),
-    ({"expr": "results.slope", "results_file": "results/none.json"}, "could_not_be_told", None),
+    ({"expr": "results.slope", "results_file": "results/none.json"}, "inconclusive", None),
 ]
 
 
 @pytest.mark.parametrize(("arguments", "answer", "value"), EXPRESSIONS)
-def test_an_expression_has_a_value_or_could_not_be_told(
+def test_an_expression_has_a_value_or_inconclusive(
     arguments: dict[str, Any], answer: str, value: Any, frozen: Path
 ) -> None:
     with agent(frozen) as some:

@@ -37,8 +37,8 @@ HEAD = "0918fcba592ea2526fcf526b2e6bc9dcd856dc40"
 YES = Cell(Answer.HOLDS, "satisfied")
 KEPT = Cell(Answer.HOLDS, "satisfied", reused_from=1)
 NO = Cell(Answer.DOES_NOT_HOLD, "not_satisfied")
-OPEN = Cell(Answer.COULD_NOT_BE_TOLD, "cannot_assess")
-ERROR = Cell(Answer.COULD_NOT_BE_TOLD, "error")
+OPEN = Cell(Answer.INCONCLUSIVE, "cannot_assess")
+ERROR = Cell(Answer.INCONCLUSIVE, "error")
 
 
 def stream(encoding: str = "utf-8") -> io.TextIOWrapper:
@@ -102,7 +102,7 @@ def test_cells_have_the_signs_of_everywhere_and_reuse_is_marked() -> None:
     assert rows["C4"] == "✗"
     assert rows["satisfied"] == "2/5 3/5"
     assert rows["verified"] == "1× 4×"
-    assert "✓ holds · ✗ does not hold · ? could not be told · ! error" in render_audit(found, stream())
+    assert "✓ holds · ✗ does not hold · ? inconclusive · ! error" in render_audit(found, stream())
 
 
 def test_signs_fall_back_to_words_where_the_terminal_cannot_show_them() -> None:
@@ -119,7 +119,7 @@ def test_every_claim_stands_beside_the_check_that_makes_it() -> None:
     assert "no judge and no person looked at, code or a rerun alone decided: 1 of 2" in text
     assert "✓ C1: There are enough readings." in text
     assert '"n is at least 40"\n          is claimed by n40: results.n >= 40' in text
-    assert "1 decided by code, 1 decided by nobody (could not be told)" in text
+    assert "1 decided by code, 1 decided by nobody (inconclusive)" in text
 
 
 def test_predictions_unfreezes_scope_anchor_and_notices_are_said() -> None:
@@ -141,7 +141,7 @@ def test_predictions_unfreezes_scope_anchor_and_notices_are_said() -> None:
         unfreezes=[unfrozen],
         not_done=["not judged", "not rerun"],
         scope_changes=[change],
-        notices=["the history was begun again"],
+        notices=["the history was started afresh"],
         anchor=Anchored(HEAD, "the tag a1 on origin", AT, [3, 4, 5, 7]),
         unanchored=[3, 4, 5, 7],
         forgeable=["One.", "Two."],
@@ -151,7 +151,7 @@ def test_predictions_unfreezes_scope_anchor_and_notices_are_said() -> None:
     assert f"unfrozen at {AT} (by terminal): wrong unit; no results file was there by then" in text
     assert "not judged · not rerun" in text
     assert f"{AT} by agent (C2): too hard" in text
-    assert "history: the history was begun again" in text
+    assert "history: the history was started afresh" in text
     assert f"anchored at {HEAD} (the tag a1 on origin)" in text
     assert "4 rounds since: rounds 3–5, 7" in text
     assert "what the owner could have forged\n    One.\n    Two." in text
@@ -274,7 +274,7 @@ def test_faults_are_all_shown_up_to_a_bound_and_what_cannot_be_shown_comes_last(
     findings = [
         AuditFinding("answers", Answer.DOES_NOT_HOLD, f"C{number}", "differs") for number in range(100)
     ]
-    findings += [AuditFinding("answers", Answer.COULD_NOT_BE_TOLD, "C9", "not kept")]
+    findings += [AuditFinding("answers", Answer.INCONCLUSIVE, "C9", "not kept")]
     decision = Decision(
         subject="answers", question="?", answer=Answer.DOES_NOT_HOLD, word="100 faults", at=AT
     )

@@ -10,30 +10,28 @@ from autoscirub.models import Annotations, Answer
 from autoscirub.report import github_error, inert, render_github
 from autoscirub.report.github import ANNOTATIONS
 
-YES, NO, OPEN = Answer.HOLDS, Answer.DOES_NOT_HOLD, Answer.COULD_NOT_BE_TOLD
+YES, NO, OPEN = Answer.HOLDS, Answer.DOES_NOT_HOLD, Answer.INCONCLUSIVE
 
 
 def stream() -> io.TextIOWrapper:
     return io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
 
 
-def test_what_does_not_hold_comes_before_what_could_not_be_told_and_what_holds_is_counted(
-    point, obeyed
-) -> None:
-    points = [
+def test_what_does_not_hold_comes_before_what_inconclusive_and_what_holds_is_counted(point, obeyed) -> None:
+    annotations = [
         point(YES, "a"),
         point(OPEN, "b"),
         point(NO, "c", accepted=True),
         point(NO, "d", line=None),
         point(NO, "e", path=None),
     ]
-    out = render_github(Annotations(NO, points, {"predictions": ["refuted: 1 of 4 held"]}), stream())
+    out = render_github(Annotations(NO, annotations, {"predictions": ["refuted: 1 of 4 held"]}), stream())
     assert out.splitlines() == [
         "::error file=prereg.toml,title=d%3A did not hold::0.9 < 0.6",
         "::error title=e%3A did not hold::0.9 < 0.6",
         "::warning file=prereg.toml,line=4,title=b%3A did not hold::0.9 < 0.6",
         "::notice file=prereg.toml,line=4,title=c%3A did not hold::0.9 < 0.6",
-        "✗ does not hold: 2 do not hold, 1 could not be told, 1 refuted and accepted, 1 holds · refuted: 1 of 4 held",
+        "✗ does not hold: 2 do not hold, 1 inconclusive, 1 refuted and accepted, 1 holds · refuted: 1 of 4 held",
     ]
     assert [found.name for found in obeyed(out)] == ["error", "error", "warning", "notice"]
 

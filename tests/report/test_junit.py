@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from autoscirub.models import Annotations, Answer
 from autoscirub.report import junit_error, render_junit
 
-YES, NO, OPEN = Answer.HOLDS, Answer.DOES_NOT_HOLD, Answer.COULD_NOT_BE_TOLD
+YES, NO, OPEN = Answer.HOLDS, Answer.DOES_NOT_HOLD, Answer.INCONCLUSIVE
 
 
 def read(text: str) -> ElementTree.Element:
@@ -19,12 +19,12 @@ def read(text: str) -> ElementTree.Element:
 
 
 def test_each_part_is_a_suite_and_each_point_a_case_at_its_place(point) -> None:
-    points = [
+    annotations = [
         point(YES, "a"),
         point(NO, "b"),
         point(OPEN, "C1", part="requirements", path="rubric.toml", line=None),
     ]
-    root = read(render_junit(Annotations(NO, points, {"predictions": ["refuted: 1 of 2"]})))
+    root = read(render_junit(Annotations(NO, annotations, {"predictions": ["refuted: 1 of 2"]})))
     assert [suite.get("name") for suite in root] == ["autoscirub.predictions", "autoscirub.requirements"]
     cases = {case.get("name"): case for case in root.iter("testcase")}
     assert (cases["b"].get("file"), cases["b"].get("line")) == ("prereg.toml", "4")
@@ -39,13 +39,13 @@ def test_each_part_is_a_suite_and_each_point_a_case_at_its_place(point) -> None:
 def test_the_counts_are_those_of_the_answers_and_nothing_is_skipped(answers) -> None:
     from autoscirub.models import Annotation, Decision
 
-    points = []
+    annotations = []
     for number, (answer, accepted) in enumerate(answers):
         decision = Decision(
             subject=f"s{number}", question="?", answer=answer, word="w", at="2026-01-31T09:00:00Z"
         )
-        points.append(Annotation(decision, f"part{number % 2}", "m", accepted=accepted and answer is NO))
-    found = Annotations(YES, points)
+        annotations.append(Annotation(decision, f"part{number % 2}", "m", accepted=accepted and answer is NO))
+    found = Annotations(YES, annotations)
     root = read(render_junit(found))
     for element in [root, *root]:
         cases = list(element.iter("testcase"))

@@ -102,7 +102,7 @@ def test_a_declared_network_is_said(folder: Path) -> None:
 
 def test_the_folder_appears_where_it_is_asked_to(folder: Path, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere" / "project"
-    ran = _run("pwd; touch here", folder, "bubblewrap", shown_as=elsewhere)
+    ran = _run("pwd; touch here", folder, "bubblewrap", mounted_as=elsewhere)
     assert ran.output.strip() == str(elsewhere)
     assert (folder / "here").exists()
     assert not elsewhere.exists()

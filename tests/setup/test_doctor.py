@@ -14,7 +14,7 @@ from autoscirub.setup.doctor import look_around
 from autoscirub.setup.doctor.clients import server_problem
 from autoscirub.setup.install import plan_install
 
-HOLDS, NOT, UNTOLD = Answer.HOLDS, Answer.DOES_NOT_HOLD, Answer.COULD_NOT_BE_TOLD
+HOLDS, NOT, INCONCLUSIVE_WORDS = Answer.HOLDS, Answer.DOES_NOT_HOLD, Answer.INCONCLUSIVE
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_with_everything_there_all_that_is_needed_holds(agents, project) -> None
     for name in ("python", "package", "git", "user data", "state", "locking", "claude", "codex"):
         assert found[name].answer is HOLDS, name
     assert found["claude"].word == "9.9.9"
-    assert found["claude: plugin"].answer is UNTOLD
+    assert found["claude: plugin"].answer is INCONCLUSIVE_WORDS
     assert found["claude: plugin"].open == ["only if you want it: autoscirub install claude"]
 
 
@@ -53,7 +53,7 @@ def test_without_programs_git_is_missing_and_clients_are_a_choice(project, monke
     found = told(project)
     assert (found["git"].answer, found["git"].word) == (NOT, "not on PATH")
     for name in ("claude", "codex"):
-        assert found[name].answer is UNTOLD
+        assert found[name].answer is INCONCLUSIVE_WORDS
         assert "npm install" in found[name].open[0]
 
 
@@ -61,7 +61,7 @@ def test_without_bubblewrap_it_says_what_is_not_enforced_and_how_to_get_it(proje
     monkeypatch.setattr("autoscirub.sandbox.bubblewrap._found", lambda _name: None)
     monkeypatch.setenv("PATH", "/nowhere/at/all")
     sandbox = told(project)["sandbox"]
-    assert (sandbox.answer, sandbox.word) == (UNTOLD, "a plain process")
+    assert (sandbox.answer, sandbox.word) == (INCONCLUSIVE_WORDS, "a plain process")
     assert "apt install bubblewrap" in sandbox.open[0]
 
 
@@ -75,7 +75,7 @@ def test_places_that_cannot_be_written_are_missing_with_what_to_do(project, monk
 
 JUDGES = [
     # the configuration, the answer, the word
-    ("", UNTOLD, "none is set up"),
+    ("", INCONCLUSIVE_WORDS, "none is set up"),
     ('[judge]\nbackend = "command"\ncommand = ["nosuch-judge"]\n', NOT, "its program cannot be started"),
     (f'[judge]\nbackend = "command"\ncommand = [{json.dumps(sys.executable)}]\n', NOT, "set up, not trusted"),
     ('[judge]\nbackend = "nosuch"\n', NOT, "nosuch cannot be used"),
@@ -93,7 +93,7 @@ def test_a_judge_that_was_set_up_must_be_usable(project, config, answer, word) -
 def test_a_plugin_of_the_same_name_is_in_the_way_only_beside_ours(agents, project) -> None:
     other = {"id": "autoscirub@elsewhere", "project": None, "scope": "user", "enabled": True, "folder": "/x"}
     agents.know("claude", plugins=[other])
-    assert told(project)["claude: other plugin"].answer is UNTOLD
+    assert told(project)["claude: other plugin"].answer is INCONCLUSIVE_WORDS
     agents.know("claude")
     plan_install("claude").carry_out()
     known = agents.knows("claude")

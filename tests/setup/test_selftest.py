@@ -57,10 +57,10 @@ def test_here_everything_holds_or_is_said_not_to_be_enforced() -> None:
     assert [each.subject for each in found] == [*selftest.GROUPS, "afterwards"]
     parts = {f"{each.subject}: {part.subject}": part for each in found for part in each.parts}
     assert {name: notes(part) for name, part in parts.items() if part.answer is Answer.DOES_NOT_HOLD} == {}
-    untold = {name for name, part in parts.items() if part.answer is Answer.COULD_NOT_BE_TOLD}
+    inconclusive = {name for name, part in parts.items() if part.answer is Answer.INCONCLUSIVE}
     if available()[0] == "bubblewrap" and Path("/proc/self/stat").is_file():
-        assert untold == set()
-    assert all(parts[name].open for name in untold)
+        assert inconclusive == set()
+    assert all(parts[name].open for name in inconclusive)
     assert len(parts) > 60
     assert steps == sorted(steps)
 
@@ -74,20 +74,20 @@ def test_nothing_is_left_and_the_environment_is_as_it_was(tmp_path, monkeypatch)
     data = Path(os.environ["AUTOSCIRUB_DATA_DIR"])
     before, roots = dict(os.environ), []
     inside: dict[str, Any] = {}
-    own_ground = selftest_ground.own_ground
+    own_test_bed = selftest_ground.own_test_bed
 
     def looked_at() -> Any:
-        ground = own_ground()
+        test_bed = own_test_bed()
 
         class Looking:
             def __enter__(self) -> Any:
-                entered = ground.__enter__()
+                entered = test_bed.__enter__()
                 roots.append(entered.root)
                 inside.update(os.environ)
                 return entered
 
             def __exit__(self, *error: Any) -> Any:
-                return ground.__exit__(*error)
+                return test_bed.__exit__(*error)
 
         return Looking()
 
@@ -112,14 +112,14 @@ def test_a_folder_that_stays_is_found(quick, tmp_path, monkeypatch) -> None:
 # One check breaks or hangs, and the others are made
 
 
-def test_one_that_breaks_could_not_be_told_and_the_others_are_made(quick) -> None:
+def test_one_that_breaks_inconclusive_and_the_others_are_made(quick) -> None:
     def breaks(_: object) -> AttackResult:
         raise ZeroDivisionError("of a test")
 
     found = quick([Check("broken", "?", breaks), Check("sound", "?", lambda _: AttackResult("nothing"))])
-    assert [part.answer for part in found.parts] == [Answer.COULD_NOT_BE_TOLD, Answer.HOLDS]
+    assert [part.answer for part in found.parts] == [Answer.INCONCLUSIVE, Answer.HOLDS]
     assert found.parts[0].open == ["it broke off: ZeroDivisionError: of a test"]
-    assert found.answer is Answer.COULD_NOT_BE_TOLD
+    assert found.answer is Answer.INCONCLUSIVE
 
 
 def test_those_that_hang_do_not_hold_and_the_others_are_made(quick, monkeypatch) -> None:
@@ -268,7 +268,7 @@ def test_what_a_sandbox_leaves_running_is_not_told_where_processes_cannot_be_loo
     monkeypatch.setattr(selftest_sandbox, "processes_of", lambda _: None)
     found = group("sandbox")
     for name in ("number of processes", "time", "what it leaves running"):
-        assert found[name].answer is Answer.COULD_NOT_BE_TOLD
+        assert found[name].answer is Answer.INCONCLUSIVE
         assert "no /proc" in found[name].open[0] or "cannot be enforced here" in found[name].open[0]
 
 
@@ -299,15 +299,15 @@ def test_a_plain_process_is_said_to_be_one_with_what_it_reached_and_what_helps(m
     monkeypatch.setattr(isolation, "bubblewrap_problem", lambda _: "bwrap: not installed")
     found = group("sandbox")
     assert broken(found) == set()
-    untold = {subject for subject, part in found.items() if part.answer is Answer.COULD_NOT_BE_TOLD}
-    assert untold == {
+    inconclusive = {subject for subject, part in found.items() if part.answer is Answer.INCONCLUSIVE}
+    assert inconclusive == {
         "isolation",
         "files outside, reading",
         "files outside, writing",
         "network",
         "processes of others",
     }
-    assert all(selftest_sandbox.INSTALL in found[subject].open for subject in untold)
+    assert all(selftest_sandbox.INSTALL in found[subject].open for subject in inconclusive)
     assert "it reached a listener of ours" in found["network"].open[0]
     monkeypatch.setattr(isolation, "bubblewrap_problem", lambda _: "bwrap refuses: no permissions")
     assert selftest_sandbox._advice() == (selftest_sandbox.ALLOW,)
@@ -318,7 +318,7 @@ def test_a_command_that_does_not_start_inside_is_no_bound_that_held(monkeypatch)
     found = group("sandbox")
     assert broken(found) == set()
     assert {part.answer for subject, part in found.items() if subject in selftest_sandbox.BOUNDS} == {
-        Answer.COULD_NOT_BE_TOLD
+        Answer.INCONCLUSIVE
     }
 
 
@@ -346,12 +346,12 @@ def test_writes_that_are_not_atomic_and_a_lock_that_holds_nothing_are_found(monk
     assert broken(group("state")) >= {"atomic writes", "the lock"}
 
 
-def test_without_git_what_needs_it_could_not_be_told(monkeypatch) -> None:
+def test_without_git_what_needs_it_inconclusive(monkeypatch) -> None:
     from autoscirub.setup.selftest import state as selftest_state
 
     monkeypatch.setattr(selftest_state, "on_path", lambda _: None)
     found = group("state")
-    assert found["a forged history"].answer is Answer.COULD_NOT_BE_TOLD
+    assert found["a forged history"].answer is Answer.INCONCLUSIVE
     assert "install git: apt-get install git" in found["a forged history"].open
 
 

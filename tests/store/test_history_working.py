@@ -119,9 +119,9 @@ def test_a_replaced_history_is_reported_as_begun_again(
 ) -> None:
     history_id, _ = record(state, "one")
     shutil.copy(strangers_bundle(tmp_path / "stranger", {"x": b"1"}), state / "history.bundle")
-    assert "begun again" in noticed_when_reading(state)[0]
+    assert "started afresh" in noticed_when_reading(state)[0]
     _, notices = record(state, history_id=history_id)
-    assert "begun again" in notices[0]
+    assert "started afresh" in notices[0]
     assert "refs/other/1" in notices[0]
 
 
@@ -134,9 +134,9 @@ def test_a_state_directory_made_anew_is_reported_as_begun_again_and_the_notice_i
     assert "was removed" in (History.missing_notice(state) or "")
     second_id, notices = record(state, "fresh")
     assert first_id != second_id
-    assert "begun again" in notices[0]
+    assert "started afresh" in notices[0]
     with History.open_for_reading(state) as history:  # type: ignore[union-attr]
-        assert "begun again" in history.commits()[0].notices[0]
+        assert "started afresh" in history.commits()[0].notices[0]
 
 
 def test_a_removed_bundle_is_reported_and_the_history_goes_on(
@@ -225,7 +225,7 @@ def test_a_lost_working_repository_does_not_hide_a_replaced_history(
     history_id, _ = record(state, "one")
     shutil.rmtree(data / "histories")
     shutil.copy(strangers_bundle(tmp_path / "stranger", {"x": b"1"}), state / "history.bundle")
-    assert "begun again" in record(state, history_id=history_id)[1][0]
+    assert "started afresh" in record(state, history_id=history_id)[1][0]
 
 
 def test_a_disk_that_takes_no_more_is_not_taken_for_a_corrupt_bundle(

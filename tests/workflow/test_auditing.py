@@ -63,7 +63,7 @@ def unknown(project: Path, **options) -> list[tuple[str, str]]:
     return [
         (entry.group, f"{entry.where}: {entry.said}")
         for entry in verify_record(project, **options).findings
-        if entry.answer is Answer.COULD_NOT_BE_TOLD
+        if entry.answer is Answer.INCONCLUSIVE
     ]
 
 
@@ -318,7 +318,7 @@ def test_answers_on_files_that_were_too_large_to_keep_cannot_be_checked_and_are_
     )
     assert "slope: results/results.json was not kept (too large, or a link)" in said["predictions"]
     [answers] = [decision for decision in found.decisions if decision.subject == "answers"]
-    assert answers.answer is Answer.COULD_NOT_BE_TOLD
+    assert answers.answer is Answer.INCONCLUSIVE
 
 
 def test_an_artifact_reached_through_a_link_cannot_be_checked_and_is_no_fault(two_rounds) -> None:

@@ -41,9 +41,9 @@ def test_a_judge_is_asked_only_about_what_must_be_read_and_only_when_code_is_con
     [
         (True, "satisfied", Answer.HOLDS, "satisfied"),
         (False, "not_satisfied", Answer.DOES_NOT_HOLD, "not satisfied"),
-        (None, "cannot_assess", Answer.COULD_NOT_BE_TOLD, "cannot assess"),
-        (RuntimeError("lost"), "error", Answer.COULD_NOT_BE_TOLD, "error"),
-        ("no verdict at all", "error", Answer.COULD_NOT_BE_TOLD, "error"),
+        (None, "cannot_assess", Answer.INCONCLUSIVE, "cannot assess"),
+        (RuntimeError("lost"), "error", Answer.INCONCLUSIVE, "error"),
+        ("no verdict at all", "error", Answer.INCONCLUSIVE, "error"),
         ('{"criterion_id": "OTHER", "satisfied": true, "evidence_found": ["x"]}', "error", None, None),
         ('{"criteria": [{"criterion_id": "READ", "satisfied": true}, {"criterion_id": "READ", "satisfied": true}]}',
          "error", None, None),
@@ -96,7 +96,7 @@ def test_an_error_is_asked_again_and_an_answer_is_not(study, oracle) -> None:
     ],
     ids=["a missing file", "another value", "no such quotation", "a gap beside a yes", "no evidence"],
 )
-def test_a_yes_that_does_not_bear_a_look_could_not_be_told_saying_why(
+def test_a_yes_that_does_not_bear_a_look_inconclusive_saying_why(
     study, oracle, cited: dict[str, Any], problem: str
 ) -> None:
     project = study()

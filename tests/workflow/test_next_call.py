@@ -39,7 +39,7 @@ def standing(**more: object) -> Status:
 
 def fixed(what: str, word: str) -> Decision:
     question = f"Are the {what} fixed?"
-    answer = Answer.HOLDS if word == "frozen" else Answer.COULD_NOT_BE_TOLD
+    answer = Answer.HOLDS if word == "frozen" else Answer.INCONCLUSIVE
     return Decision(subject=what, question=question, answer=answer, word=word, at=now())
 
 
@@ -80,7 +80,7 @@ STANDINGS = [
     ),
     ({"decisions": [PREDICTIONS_FROZEN, outcome("verified")]}, None, {}, "came out verified"),
     ({"decisions": [PREDICTIONS_FROZEN, outcome("refuted")]}, None, {}, "which is a finding"),
-    ({"decisions": [PREDICTIONS_FROZEN, outcome("failed")]}, "check", {}, "could not be told"),
+    ({"decisions": [PREDICTIONS_FROZEN, outcome("failed")]}, "check", {}, "inconclusive"),
     (
         {"decisions": [RUBRIC_FROZEN, PREDICTIONS_OPEN], "next": NextStep("autoscirub freeze", "ready")},
         "freeze",
@@ -115,7 +115,7 @@ STANDINGS = [
     ({"loop": loop(stale=True)}, "check", {}, "has changed"),
     ({"loop": loop(stale=True, ended="satisfied", unmet=[])}, "check", {}, "has changed"),
     ({"loop": loop(), "faults": ["the rubric: changed"]}, "next", {}, "the rubric: changed"),
-    ({"loop": loop(unmet=[], untold={"C1": "no judge"})}, None, {}, "no work of yours closes that"),
+    ({"loop": loop(unmet=[], inconclusive={"C1": "no judge"})}, None, {}, "no work of yours closes that"),
     ({"loop": loop(unmet=[], ended="satisfied")}, None, {}, "every criterion is satisfied"),
     ({"loop": loop(unmet=[], ended="satisfied_in_reduced_scope")}, None, {}, "say exactly that"),
     *(

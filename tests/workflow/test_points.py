@@ -12,7 +12,7 @@ import pytest
 from autoscirub.errors import TamperedError
 from autoscirub.models import Answer, Evidence
 from autoscirub.store import grant_trust, open_project, trust_view
-from autoscirub.workflow import answer_of, check, points_of
+from autoscirub.workflow import annotations_of, answer_of, check
 from autoscirub.workflow.locks import freeze, scope
 from autoscirub.workflow.source_locations import PLACES_LIMIT
 
@@ -34,11 +34,11 @@ path = "out/table.csv"
 
 def found(project: Path, **options):
     checked = check(project, read_only=True)
-    return points_of(checked, project, **options)
+    return annotations_of(checked, project, **options)
 
 
-def places(points, answer: Answer | None = None) -> dict[str, tuple[str | None, int | None]]:
-    chosen = [point for point in points.points if answer in {None, point.decision.answer}]
+def places(annotations, answer: Answer | None = None) -> dict[str, tuple[str | None, int | None]]:
+    chosen = [point for point in annotations.annotations if answer in {None, point.decision.answer}]
     return {point.decision.subject: (point.path, point.line) for point in chosen}
 
 
@@ -48,11 +48,11 @@ def line_of(path: Path, text: str) -> int:
 
 
 def test_a_prediction_stands_at_its_id_and_a_criterion_at_its_own(ruled) -> None:
-    points = found(ruled)
-    assert points.answer is Answer.DOES_NOT_HOLD
-    assert places(points)["slope"] == ("prereg.toml", line_of(ruled / "prereg.toml", 'id = "slope"'))
+    annotations = found(ruled)
+    assert annotations.answer is Answer.DOES_NOT_HOLD
+    assert places(annotations)["slope"] == ("prereg.toml", line_of(ruled / "prereg.toml", 'id = "slope"'))
     rubric = ruled / "rubric.toml"
-    assert {name: places(points)[name] for name in ("C1", "C2", "C3")} == {
+    assert {name: places(annotations)[name] for name in ("C1", "C2", "C3")} == {
         name: ("rubric.toml", line_of(rubric, f'id = "{name}"')) for name in ("C1", "C2", "C3")
     }
 
@@ -65,34 +65,34 @@ def test_a_rubric_in_the_published_form_has_lines_too(ruled, tmp_path) -> None:
     executable = project / ".autoscirub" / "executable_rubric.json"
     executable.write_bytes(published)
     freeze(project)
-    points = found(project)
+    annotations = found(project)
     line = line_of(executable, '"criterion_id": "C3"')
-    assert places(points)["C3"] == (".autoscirub/executable_rubric.json", line)
+    assert places(annotations)["C3"] == (".autoscirub/executable_rubric.json", line)
 
 
 def test_there_is_a_point_for_every_decision_and_every_answer_among_them(ruled, write_results) -> None:
     write_results(ruled, slope="none")
     checked = check(ruled, read_only=True)
-    points = points_of(checked, ruled)
-    assert answer_of(checked) is points.answer
+    annotations = annotations_of(checked, ruled)
+    assert answer_of(checked) is annotations.answer
     for decision in checked.decisions:
         parts = {part.subject for part in decision.parts}
         assert any(
             point.decision.subject in {decision.subject, *parts} and point.decision.answer is decision.answer
-            for point in points.points
+            for point in annotations.annotations
         )
 
 
-def test_a_promised_file_that_is_not_there_fails_its_check_and_the_whole_could_not_be_told(
+def test_a_promised_file_that_is_not_there_fails_its_check_and_the_whole_inconclusive(
     slope_project, write_results
 ) -> None:
     (slope_project / "prereg.toml").write_text(PREREG, "utf-8")
     freeze(slope_project)
     write_results(slope_project, slope=0.5)
-    points = found(slope_project)
-    assert points.answer is Answer.COULD_NOT_BE_TOLD
-    assert places(points, Answer.DOES_NOT_HOLD) == {"table": ("prereg.toml", 10)}
-    assert places(points, Answer.COULD_NOT_BE_TOLD) == {"predictions": ("prereg.toml", None)}
+    annotations = found(slope_project)
+    assert annotations.answer is Answer.INCONCLUSIVE
+    assert places(annotations, Answer.DOES_NOT_HOLD) == {"table": ("prereg.toml", 10)}
+    assert places(annotations, Answer.INCONCLUSIVE) == {"predictions": ("prereg.toml", None)}
 
 
 def test_what_is_not_frozen_stands_at_the_file_that_a_freeze_locks(slope_project, write_results) -> None:
@@ -100,8 +100,11 @@ def test_what_is_not_frozen_stands_at_the_file_that_a_freeze_locks(slope_project
     (slope_project / "rubric.toml").write_text(
         (Path(__file__).parents[1] / "attacks" / "rubric.toml").read_text("utf-8")
     )
-    points = found(slope_project)
-    assert places(points) == {"predictions": ("prereg.toml", None), "requirements": ("rubric.toml", None)}
+    annotations = found(slope_project)
+    assert places(annotations) == {
+        "predictions": ("prereg.toml", None),
+        "requirements": ("rubric.toml", None),
+    }
 
 
 # The numbers of the report
@@ -113,11 +116,11 @@ def test_a_number_stands_on_its_line_and_only_those_that_matter_are_points(
     write_results(slope_project, slope=0.512, wind=4.1927, low=7.25, high=7.25)
     report = "# Report\n\nSlope 0.512.\n\nWind 3.45 <!-- =results.wind -->, and 812.5 of it.\n\nAlso 7.25.\n"
     (slope_project / "report.md").write_text(report, "utf-8")
-    points = found(slope_project)
-    numbers = [point for point in points.points if point.part == "numbers"]
+    annotations = found(slope_project)
+    numbers = [point for point in annotations.annotations if point.part == "numbers"]
     assert [(point.path, point.line, point.decision.answer.value) for point in numbers] == [
         ("report.md", 5, "does_not_hold"),
-        ("report.md", 5, "could_not_be_told"),
+        ("report.md", 5, "inconclusive"),
     ]
     assert '"3.45"; results.wind = 4.1927' in numbers[0].message
     assert "812.5" in numbers[1].message
@@ -129,9 +132,11 @@ def test_under_strict_an_ambiguous_number_is_a_point_and_one_without_source_an_e
     write_results(slope_project, slope=0.512, low=7.251, high=7.249)
     (slope_project / "autoscirub.toml").write_text("[numbers]\nstrict = true\n")
     (slope_project / "report.md").write_text("Slope 0.512.\nIt is 7.25.\nAnd 812.5.\n", "utf-8")
-    points = found(slope_project)
-    numbers = [(point.line, point.decision.answer) for point in points.points if point.part == "numbers"]
-    assert numbers == [(3, Answer.DOES_NOT_HOLD), (2, Answer.COULD_NOT_BE_TOLD)]
+    annotations = found(slope_project)
+    numbers = [
+        (point.line, point.decision.answer) for point in annotations.annotations if point.part == "numbers"
+    ]
+    assert numbers == [(3, Answer.DOES_NOT_HOLD), (2, Answer.INCONCLUSIVE)]
 
 
 def test_a_number_of_a_notebook_has_its_place_in_words_and_no_wrong_line(
@@ -142,7 +147,7 @@ def test_a_number_of_a_notebook_has_its_place_in_words_and_no_wrong_line(
     cells = [{"cell_type": "markdown", "metadata": {}, "source": ["Slope 0.512.\n", "Wind 812.5."]}]
     notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     (slope_project / "report.ipynb").write_text(json.dumps(notebook), "utf-8")
-    [point] = [point for point in found(slope_project).points if point.part == "numbers"]
+    [point] = [point for point in found(slope_project).annotations if point.part == "numbers"]
     assert (point.path, point.line) == ("report.ipynb", None)
     assert point.message.startswith("cell 1")
 
@@ -150,8 +155,8 @@ def test_a_number_of_a_notebook_has_its_place_in_words_and_no_wrong_line(
 def test_a_report_without_readable_results_is_one_point_at_the_report(slope_project) -> None:
     (slope_project / "results.json").write_text("{", "utf-8")
     (slope_project / "report.md").write_text("Slope 0.512.\n", "utf-8")
-    points = [point for point in found(slope_project).points if point.part == "numbers"]
-    assert any("results.json" in point.message and point.path == "report.md" for point in points)
+    annotations = [point for point in found(slope_project).annotations if point.part == "numbers"]
+    assert any("results.json" in point.message and point.path == "report.md" for point in annotations)
 
 
 # The rerun
@@ -173,9 +178,9 @@ def runnable(slope_project, write_results):
 
 def test_a_rerun_that_is_not_trusted_stands_at_the_command(runnable, write_results) -> None:
     write_results(runnable, slope=0.5)
-    [point] = [point for point in found(runnable).points if point.part == "rerun"]
+    [point] = [point for point in found(runnable).annotations if point.part == "rerun"]
     assert (point.path, point.line) == ("autoscirub.toml", 4)
-    assert point.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert point.decision.answer is Answer.INCONCLUSIVE
     assert "not rerun here: not trusted" in point.message
 
 
@@ -185,15 +190,15 @@ def test_a_value_that_moved_stands_at_its_key_in_the_results(runnable, write_res
     opened = open_project(runnable)
     view = trust_view(opened.config)
     grant_trust(view, view.digest or "", by="ci", project=str(opened.root))
-    points = [point for point in found(runnable).points if point.part == "rerun"]
+    annotations = [point for point in found(runnable).annotations if point.part == "rerun"]
     results = runnable / "results" / "results.json"
-    assert [(point.path, point.line) for point in points] == [
+    assert [(point.path, point.line) for point in annotations] == [
         ("results/results.json", line_of(results, '"slope"')),
         ("results/results.json", line_of(results, '"gone"')),
     ]
-    assert "0.51 before, 0.5 after" in points[0].message
-    assert {point.decision.answer for point in points} == {Answer.DOES_NOT_HOLD}
-    assert points[0].decision.evidence == [
+    assert "0.51 before, 0.5 after" in annotations[0].message
+    assert {point.decision.answer for point in annotations} == {Answer.DOES_NOT_HOLD}
+    assert annotations[0].decision.evidence == [
         Evidence(path="results/results.json", key="slope", value=0.51, note="moved: 0.51 before, 0.5 after")
     ]
 
@@ -249,20 +254,20 @@ def test_a_change_of_scope_is_said_with_the_points(ruled) -> None:
 def test_a_refuted_outcome_that_is_accepted_does_not_count_and_says_so(slope_project, write_results) -> None:
     freeze(slope_project)
     write_results(slope_project, slope=0.9)
-    points = found(slope_project, accept=("refuted",))
-    assert points.answer is Answer.HOLDS
-    assert points.open(Answer.DOES_NOT_HOLD) == []
-    [point] = points.accepted
+    annotations = found(slope_project, accept=("refuted",))
+    assert annotations.answer is Answer.HOLDS
+    assert annotations.open(Answer.DOES_NOT_HOLD) == []
+    [point] = annotations.accepted
     assert point.message.startswith("refuted, accepted: a result like any other: ")
-    assert points.said["predictions"][-1] == "refuted, accepted: a result like any other"
+    assert annotations.said["predictions"][-1] == "refuted, accepted: a result like any other"
 
 
 def test_nothing_else_is_accepted(ruled, write_results) -> None:
     (ruled / "report.md").write_text("It is 812.5.\n", "utf-8")
     write_results(ruled, slope=0.9)
-    points = found(ruled, accept=("refuted", "failed", "not frozen"))
-    assert points.answer is Answer.DOES_NOT_HOLD
-    assert {point.part for point in points.open(Answer.DOES_NOT_HOLD)} == {"requirements"}
-    assert {point.part for point in points.open(Answer.COULD_NOT_BE_TOLD)} == {"numbers"}
+    annotations = found(ruled, accept=("refuted", "failed", "not frozen"))
+    assert annotations.answer is Answer.DOES_NOT_HOLD
+    assert {point.part for point in annotations.open(Answer.DOES_NOT_HOLD)} == {"requirements"}
+    assert {point.part for point in annotations.open(Answer.INCONCLUSIVE)} == {"numbers"}
     write_results(ruled, slope="none")
     assert found(ruled, accept=("refuted", "failed")).accepted == []

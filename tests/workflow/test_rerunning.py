@@ -78,7 +78,7 @@ def test_without_trust_nothing_runs_and_the_criterion_cannot_be_assessed(project
     checked = check(project)
     assert checked.rerun is not None
     assert not checked.rerun.ran
-    assert checked.rerun.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert checked.rerun.decision.answer is Answer.INCONCLUSIVE
     assert checked.rerun.decision.open[0].startswith("not rerun here: not trusted (`autoscirub trust` shows")
     assert statuses(checked) == {"AGAIN": "cannot_assess", "NUMBERS": "satisfied"}
     assert checked.verification is not None
@@ -166,7 +166,7 @@ def test_a_run_that_comes_to_no_answer_is_never_kept_as_one(project: Path) -> No
     (project / "run.py").write_text("raise SystemExit(3)\n")
     allow(project)
     first = check(project)
-    assert first.rerun.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert first.rerun.decision.answer is Answer.INCONCLUSIVE
     assert statuses(first)["AGAIN"] == "cannot_assess"
     assert check(project).rerun.ran  # once more, rather than the answer that was none
 
@@ -234,7 +234,7 @@ def test_a_clone_whose_code_changed_says_that_the_kept_rerun_is_out_of_date(
     clone = elsewhere(project, tmp_path, monkeypatch)
     (clone / "run.py").write_text(SCRIPT + "# once more\n")
     checked = check(clone, read_only=True)
-    assert checked.rerun.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert checked.rerun.decision.answer is Answer.INCONCLUSIVE
     assert "code changed since" in checked.rerun.decision.open[0]
     assert checked.evaluated == ["AGAIN"]
     assert statuses(checked)["AGAIN"] == "cannot_assess"
@@ -340,7 +340,7 @@ def test_a_required_rerun_is_not_met_by_one_that_was_run_elsewhere(
     check(project)
     clone = elsewhere(project, tmp_path, monkeypatch)
     checked = check(clone, read_only=True)
-    assert checked.rerun.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert checked.rerun.decision.answer is Answer.INCONCLUSIVE
     assert checked.rerun.decision.open[0].startswith("a rerun is required here: not rerun here: not trusted")
     assert statuses(checked)["AGAIN"] == "cannot_assess"
     allow(clone)

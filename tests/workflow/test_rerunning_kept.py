@@ -166,7 +166,7 @@ def test_what_a_failed_command_printed_is_shown_and_kept_nowhere(
         f"import os\nprint({secret[:7]!r} + {secret[7:]!r}, os.getcwd())\nraise SystemExit(3)\n"
     )
     checked = check(project)
-    assert checked.rerun.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert checked.rerun.decision.answer is Answer.INCONCLUSIVE
     assert any(secret in line for line in checked.rerun.output)
     told = cli("check", "--project", project)
     assert secret in told.out
@@ -202,8 +202,8 @@ WARNED = {
     "run.ignore '**'": 'ignore = ["**"]',
     "run.ignore '*.*'": 'ignore = ["*.*"]',
     "run.ignore '*e*'": 'ignore = ["*e*"]',
-    "numbers.exempt 'T'": '[numbers]\nexempt = ["T"]',
-    "numbers.exempt ' '": '[numbers]\nexempt = [" "]',
+    "numbers.set_aside 'T'": '[numbers]\nset_aside = ["T"]',
+    "numbers.set_aside ' '": '[numbers]\nset_aside = [" "]',
 }
 
 
@@ -217,6 +217,6 @@ def test_a_freeze_warns_of_settings_that_ask_for_little(slope_project: Path, sai
 def test_a_freeze_does_not_warn_of_settings_that_ask_for_something(slope_project: Path) -> None:
     (slope_project / "autoscirub.toml").write_text(
         '[run]\ncommand = ["python", "run.py"]\nrtol = 0.1\natol = 0.1\nignore = ["seconds", "time.*", "n"]\n'
-        '[numbers]\nexempt = ["Table 2"]\n'
+        '[numbers]\nset_aside = ["Table 2"]\n'
     )
     assert not any(warning.startswith(("run.", "numbers.")) for warning in freeze(slope_project).warnings)

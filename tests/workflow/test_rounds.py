@@ -188,7 +188,7 @@ def test_a_criterion_that_must_be_read_cannot_be_assessed_without_a_judge(
     assert statuses(checked.report) == {"C1": "cannot_assess"}
     assert checked.report.all_satisfied is False
     result, decision = verify_criterion(slope_project, "C1")
-    assert (result.status, decision.answer) == ("cannot_assess", "could_not_be_told")
+    assert (result.status, decision.answer) == ("cannot_assess", "inconclusive")
 
 
 def test_looking_at_one_criterion_records_nothing(ruled, tree) -> None:

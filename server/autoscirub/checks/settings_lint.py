@@ -33,8 +33,8 @@ def lint_settings(config: ProjectConfig) -> list[str]:
                 f"run.ignore {shown(pattern)!r}: leaves everything, or nearly so, out of what a rerun compares"
             )
     found += [
-        f"numbers.exempt {shown(text)!r}: is so short that it stands in most lines, and no number there is looked for"
-        for text in config.numbers.exempt
+        f"numbers.set_aside {shown(text)!r}: is so short that it stands in most lines, and no number there is looked for"
+        for text in config.numbers.set_aside
         if len(text.strip()) < _SHORT
     ]
     return found

@@ -73,7 +73,7 @@ def judge(
 ) -> int:
     """The judge alone: ask it, or say what is kept. Every call is in the ledger; no round is opened.
 
-    Exit status: 1 it says no to something, 2 something could not be told, 0 it says yes to all, and of a dry run.
+    Exit status: 1 it says no to something, 2 something is inconclusive, 0 it says yes to all, and of a dry run.
     """
     from autoscirub.report import render_judged
     from autoscirub.workflow.judges import judge as run_judge

@@ -48,7 +48,7 @@ def check(
 ) -> int:
     """Decide everything that is set up, once.
 
-    Exit status: 1 if anything does not hold, else 2 if anything could not be told, else 0.
+    Exit status: 1 if anything does not hold, else 2 if anything is inconclusive, else 0.
     """
     _refuse_unknown(format, accept, as_json=as_json)
     from autoscirub.workflow import accepted_of, answer_of
@@ -64,9 +64,9 @@ def check(
     shown = ""
     if format in {"github", "junit"} or junit_file is not None:
         from autoscirub.report import render_github, render_junit
-        from autoscirub.workflow import points_of
+        from autoscirub.workflow import annotations_of
 
-        found = points_of(checked, project, state_dir=state_dir, accept=accept_)
+        found = annotations_of(checked, project, state_dir=state_dir, accept=accept_)
         shown = render_github(found, sys.stdout) if format == "github" else render_junit(found)
         if junit_file is not None:
             output.file(junit_file, render_junit(found))
@@ -112,7 +112,7 @@ def criterion(
 ) -> int:
     """Look at one criterion: what was found, what is missing, what would close it. Opens no round.
 
-    Exit status: 1 not satisfied, 2 could not be told, 0 satisfied.
+    Exit status: 1 not satisfied, 2 inconclusive, 0 satisfied.
     """
     from autoscirub.report import render_criterion
     from autoscirub.workflow import verify_criterion
@@ -138,7 +138,7 @@ def rerun(
 
     The answer is kept, with what it is bound to.
 
-    Exit status: 1 something moved, 2 could not be told, 0 reproduced.
+    Exit status: 1 something moved, 2 inconclusive, 0 reproduced.
     """
     if isolation not in {"best", "bubblewrap", "process"}:
         raise typer.BadParameter(
@@ -167,7 +167,7 @@ def round_(
 ) -> int:
     """One step of a round: verify, or write the plan, or close the round and verify again.
 
-    Exit status, over the criteria: 1 if any is not satisfied, else 2 if any could not be told, else 0.
+    Exit status, over the criteria: 1 if any is not satisfied, else 2 if any inconclusive, else 0.
     """
     from autoscirub.workflow.rounds import round_step
 
@@ -199,7 +199,7 @@ def run(
 ) -> int:
     """The loop: verify, let a program revise, verify again, until it ends. Start it again after a kill.
 
-    Exit status, over the criteria: 1 if any is not satisfied, else 2 if any could not be told, else 0.
+    Exit status, over the criteria: 1 if any is not satisfied, else 2 if any inconclusive, else 0.
     """
     import shlex
 
@@ -217,7 +217,7 @@ def run(
         go_on=go_on,
         as_is=as_is,
         said=output.passed_on,
-        told=output.told_step,
+        told=output.print_step,
     )
     return shown_run(ran, as_json=as_json, accept_scope=accept_scope, only_end=True)
 

@@ -86,30 +86,30 @@ def passed_on(data: bytes) -> None:
         sys.stderr.write(f"  | {plain(line)}\n")
 
 
-def told_step(step: LoopStep) -> None:
+def print_step(step: LoopStep) -> None:
     """A step of the loop, on stderr as it is taken."""
     sys.stderr.write(f"· {step.did}\n")
 
 
 def failure(
-    kind: str, message: str, status: int, *, face: OutputFormat, error: Exception | None = None
+    kind: str, message: str, status: int, *, output_format: OutputFormat, error: Exception | None = None
 ) -> int:
     """Say what went wrong: on stderr for people, and on stdout in the form in which an answer was asked for."""
-    if face.junit_file is not None:
+    if output_format.junit_file is not None:
         from autoscirub.report import junit_error
 
         with contextlib.suppress(typer.BadParameter):  # it may be this very file that cannot be written
-            file(Path(face.junit_file), junit_error(kind, message))
-    if face.format == "json":
+            file(Path(output_format.junit_file), junit_error(kind, message))
+    if output_format.format == "json":
         faults = {name: getattr(error, name) for name in ("faults", "warnings") if getattr(error, name, None)}
         document({"ok": False, "decisions": [], "error": {"kind": kind, "message": message, **faults}})
     else:
         from autoscirub.report import github_error, inert, junit_error, plain, sign_for_error
 
-        said = inert(message) if face.format == "github" else plain(message, keep_lines=True)
-        if face.format == "github":
+        said = inert(message) if output_format.format == "github" else plain(message, keep_lines=True)
+        if output_format.format == "github":
             text(github_error(message))
-        elif face.format == "junit":
+        elif output_format.format == "junit":
             text(junit_error(kind, message))
         sys.stderr.write(f"{sign_for_error(sys.stderr)} {said}\n")
     return status

@@ -21,7 +21,7 @@ class OutputFormat:
     junit_file: str | None = None
 
 
-def face_of(arguments: Sequence[str]) -> OutputFormat:
+def output_format_of(arguments: Sequence[str]) -> OutputFormat:
     """Of a whole command line, usable or not: whoever reads an answer by a program must be able to read an error."""
     asked = _last(arguments, "--format")
     form = "json" if "--json" in arguments else asked if asked in FORMATS else "text"

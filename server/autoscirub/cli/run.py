@@ -11,7 +11,7 @@ from typer.exceptions import Abort, TyperException
 
 from autoscirub.cli import output
 from autoscirub.cli.app import app
-from autoscirub.cli.output_format import OutputFormat, face_of
+from autoscirub.cli.output_format import OutputFormat, output_format_of
 from autoscirub.errors import AutoscirubError
 
 EXIT_REQUEST = 3
@@ -23,24 +23,26 @@ EXIT_INTERRUPTED = 130
 
 def run(arguments: list[str]) -> int:
     """Run one command line and return its exit status."""
-    face = face_of(arguments)
+    output_format = output_format_of(arguments)
     try:
         status = app(arguments or ["--help"], prog_name="autoscirub", standalone_mode=False)
         return status if isinstance(status, int) else 0
     except TyperException as error:
-        return output.failure("UsageError", _usage(error), EXIT_REQUEST, face=face)
+        return output.failure("UsageError", _usage(error), EXIT_REQUEST, output_format=output_format)
     except (Abort, KeyboardInterrupt):
         return output.failure(
-            "Interrupted", "interrupted; nothing more was done", EXIT_INTERRUPTED, face=face
+            "Interrupted", "interrupted; nothing more was done", EXIT_INTERRUPTED, output_format=output_format
         )
     except AutoscirubError as error:
-        return output.failure(type(error).__name__, str(error), EXIT_REQUEST, face=face, error=error)
+        return output.failure(
+            type(error).__name__, str(error), EXIT_REQUEST, output_format=output_format, error=error
+        )
     except BrokenPipeError:
         # Whoever read our output has enough; do not fail a second time when Python flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:  # noqa: BLE001 - the outermost edge: an error of ours must not look like an answer
-        return _internal(error, face=face)
+        return _internal(error, output_format=output_format)
 
 
 def _usage(error: TyperException) -> str:
@@ -49,7 +51,7 @@ def _usage(error: TyperException) -> str:
     return f"{error.format_message()} See: {where} --help"
 
 
-def _internal(error: Exception, *, face: OutputFormat) -> int:
+def _internal(error: Exception, *, output_format: OutputFormat) -> int:
     import tempfile
 
     trace = "".join(traceback.format_exception(error))
@@ -60,4 +62,4 @@ def _internal(error: Exception, *, face: OutputFormat) -> int:
     message = (
         f"an error of ours: {type(error).__name__}: {first_line} (trace in {Path(name)}); please report it"
     )
-    return output.failure("InternalError", message, EXIT_INTERNAL, face=face)
+    return output.failure("InternalError", message, EXIT_INTERNAL, output_format=output_format)

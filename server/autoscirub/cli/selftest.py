@@ -18,7 +18,7 @@ def selftest(
     """Attack a project of its own on this machine: what held, what did not, what cannot be enforced here.
 
     No model, no network, nothing of yours touched. Exit status: 1 something did not hold, 2 something could not be
-    told or enforced here, 0 all held.
+    decided or enforced here, 0 all held.
     """
     from autoscirub.setup.selftest import run_selftest
 

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from autoscirub.models import Decision, VerificationReport
     from autoscirub.workflow.rounds import LoopResult, RoundCheck
 
-CHECK_STATUS = {"does_not_hold": 1, "could_not_be_told": 2, "holds": 0}
-"""Over all: 1 if anything does not hold, else 2 if anything could not be told, else 0."""
+CHECK_STATUS = {"does_not_hold": 1, "inconclusive": 2, "holds": 0}
+"""Over all: 1 if anything does not hold, else 2 if anything is inconclusive, else 0."""
 
 
-def worst_of(decisions: Iterable[Decision], *, nothing: int = CHECK_STATUS["could_not_be_told"]) -> int:
+def worst_of(decisions: Iterable[Decision], *, nothing: int = CHECK_STATUS["inconclusive"]) -> int:
     """The exit status over `decisions`; without any it is `nothing`: what nobody decided, nobody told."""
     from autoscirub.models import overall
 
@@ -59,7 +59,7 @@ def shown_check(
         shown.add(id(checked.rerun.decision))
     parts += [render_decision(entry, stream) for entry in checked.decisions if id(entry) not in shown]
     if checked.numbers is not None:
-        parts.append(render_numbers(checked.numbers.decision, stream, checked.numbers.exempted))
+        parts.append(render_numbers(checked.numbers.decision, stream, checked.numbers.set_aside_counts))
     if checked.rerun is not None:
         parts.append(render_rerun(checked.rerun.decision, stream, short=True))
         parts += [f"  {plain(line)}" for line in checked.rerun.output]
@@ -85,7 +85,7 @@ def _not_done(report: VerificationReport) -> str:
     statuses = [result.status for result in report.criteria]
     words = (
         (statuses.count("not_satisfied"), "not satisfied"),
-        (statuses.count("cannot_assess"), "could not be told"),
+        (statuses.count("cannot_assess"), "inconclusive"),
         (statuses.count("error"), "could not be judged"),
     )
     counted = ", ".join(f"{count} {word}" for count, word in words if count)
@@ -96,7 +96,7 @@ def _not_set_up(decisions: Iterable[Decision]) -> str:
     answers = [decision.answer.value for decision in decisions]
     words = (
         ("does_not_hold", "do not hold" if answers.count("does_not_hold") > 1 else "does not hold"),
-        ("could_not_be_told", "could not be told"),
+        ("inconclusive", "inconclusive"),
     )
     counted = ", ".join(f"{answers.count(name)} {word}" for name, word in words if name in answers)
     return f"not done: {counted}; next: autoscirub status" if counted else ""

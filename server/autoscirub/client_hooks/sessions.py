@@ -33,7 +33,7 @@ class Sessions:
         try:
             found = (read_json(self.path, _LIMIT) or {}).get("sessions")
         except StateError:
-            found = None  # of use only as a reminder: begun again
+            found = None  # of use only as a reminder: started afresh
         entries = found if isinstance(found, dict) else {}
         self.entries: dict[str, dict[str, Any]] = {
             key: value for key, value in entries.items() if isinstance(value, dict)
@@ -51,7 +51,7 @@ class Sessions:
         """Whether the agent was sent back the last time that it wanted to end. Asking takes it away."""
         return bool(self.entries.get(agent, {}).pop("pending", False))
 
-    def was_told(self, agent: str, what: str) -> bool:
+    def was_sent_back(self, agent: str, what: str) -> bool:
         """Whether the agent was sent back for exactly this before."""
         return self.entries.get(agent, {}).get("what") == what
 

@@ -34,7 +34,7 @@ _REPORT_LIMIT = 64 * 1024 * 1024
 class StopContext:
     """What is decided on. Everything is as it was found; nothing was run."""
 
-    told_before: bool = False
+    sent_back_before: bool = False
     """Of exactly this."""
     ended: str | None = None
     """How the loop ended."""
@@ -101,7 +101,7 @@ def answer_stop(
             changed=bool(looked.changed),
             own_round=opener == session_of(given),
             all_satisfied=(looked.report or {}).get("all_satisfied") is True,
-            told_before=sessions.was_told(agent, looked.digest),
+            sent_back_before=sessions.was_sent_back(agent, looked.digest),
         )
         why = why_back(situation)
         if why is None or _at_work(place):

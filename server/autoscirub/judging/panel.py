@@ -79,7 +79,7 @@ async def ask_panel(
     agree: int,
     read: Callable[[JudgeReply], ReadReply],
     gate: anyio.CapacityLimiter,
-    purse: SpendLimit | None = None,
+    spend_limit: SpendLimit | None = None,
     grace: float = GRACE_SECONDS,
 ) -> list[Member]:
     """Ask all members at once, as far as `gate` lets them; in their order, each with its verdict or its own error.
@@ -100,7 +100,7 @@ async def ask_panel(
     async def ask(number: int) -> None:
         own = request.model_copy(update={"member": number})
         async with gate:
-            found[number] = await _ask_member(backend, own, read, purse, grace)
+            found[number] = await _ask_member(backend, own, read, spend_limit, grace)
 
     async with anyio.create_task_group() as group:
         for number in range(1, repeats + 1):
@@ -112,18 +112,20 @@ async def _ask_member(
     backend: Backend,
     request: JudgeRequest,
     read: Callable[[JudgeReply], ReadReply],
-    purse: SpendLimit | None,
+    spend_limit: SpendLimit | None,
     grace: float,
 ) -> Member:
     from anyio.to_thread import run_sync
 
     replies: list[JudgeReply] = []
     try:
-        replies.append(await ask_within(backend, request, purse=purse, grace=grace))
+        replies.append(await ask_within(backend, request, spend_limit=spend_limit, grace=grace))
         found = await run_sync(read, replies[0])  # it looks into files, and others are waited for
         if found.verdict is None:
             replies.append(
-                await repair_within(backend, request, replies[0], found.faults, purse=purse, grace=grace)
+                await repair_within(
+                    backend, request, replies[0], found.faults, spend_limit=spend_limit, grace=grace
+                )
             )
             found = await run_sync(read, replies[1])
             _refuse_together(backend.name, request, replies)

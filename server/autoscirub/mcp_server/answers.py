@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-AnswerWord = Literal["holds", "does_not_hold", "could_not_be_told"]
+AnswerWord = Literal["holds", "does_not_hold", "inconclusive"]
 
 
 class _Part(BaseModel):

@@ -70,7 +70,7 @@ def _standing(place: ServedProject, found: Status) -> dict[str, Any]:
         "ended": found.loop.ended if found.loop else None,
         "not_satisfied": [
             *(result.criterion_id for result in (found.loop.unmet if found.loop else [])),
-            *(found.loop.untold if found.loop else {}),
+            *(found.loop.inconclusive if found.loop else {}),
         ],
         "decisions": briefs(found.decisions),
         "faults": [cut(fault) for fault in found.faults[:_SHOWN]],
@@ -202,13 +202,13 @@ def evaluate(place: ServedProject, arguments: given.EvaluateArguments) -> Evalua
     try:
         value = evaluate_expr(arguments.expr, _results(place, arguments))
     except (ResultsError, NotEvaluable) as error:
-        return EvaluateAnswer(**_base(place), answer="could_not_be_told", message=cut(str(error)))
+        return EvaluateAnswer(**_base(place), answer="inconclusive", message=cut(str(error)))
     plain = plain_value(value)
     shown = cut(f"{arguments.expr} is {value!r}")
     fits = len(shown) < 600 or not isinstance(plain, (list, dict, str))
     return EvaluateAnswer(
         **_base(place),
-        answer="could_not_be_told" if value is None else "does_not_hold" if value is False else "holds",
+        answer="inconclusive" if value is None else "does_not_hold" if value is False else "holds",
         value=plain if fits else None,
         message=shown,
     )

@@ -47,7 +47,7 @@ from .discovery import Initialised as Initialised
 from .discovery import SetupQuestion as SetupQuestion
 from .discovery import Subject as Subject
 from .discovery import Value as Value
-from .discovery import value_shown as value_shown
+from .discovery import display_value as display_value
 from .drafts import LiteratureGrounding as LiteratureGrounding
 from .drafts import LiteratureSources as LiteratureSources
 from .drafts import RubricSkeleton as RubricSkeleton

@@ -29,15 +29,15 @@ class Annotations:
     """Every point of a check, what must be said beside them, and the answer over all."""
 
     answer: Answer
-    points: list[Annotation]
+    annotations: list[Annotation]
     said: dict[str, list[str]] = field(default_factory=dict)
     """Part -> its headline and what must be said with it."""
 
     def open(self, answer: Answer) -> list[Annotation]:
         """The points of one answer that count."""
-        return [point for point in self.points if point.decision.answer is answer and not point.accepted]
+        return [point for point in self.annotations if point.decision.answer is answer and not point.accepted]
 
     @property
     def accepted(self) -> list[Annotation]:
         """The points that count for nothing, since what they say was said to be acceptable."""
-        return [point for point in self.points if point.accepted]
+        return [point for point in self.annotations if point.accepted]

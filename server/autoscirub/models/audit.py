@@ -55,7 +55,7 @@ class Basis:
     """The round that the counts below are of; None: no criterion was verified yet."""
     criteria: int = 0
     decided: dict[str, int] = field(default_factory=dict)
-    """`code`, `judge`, …, `nobody` (could not be told), `error` -> how many criteria."""
+    """`code`, `judge`, …, `nobody` (inconclusive), `error` -> how many criteria."""
     reused: dict[int, int] = field(default_factory=dict)
     """Round -> how many of its answers are still used."""
     unread: list[Unread] = field(default_factory=list)

@@ -78,7 +78,7 @@ class NumbersConfig(Closed):
         default_factory=dict,
         description="a snippet of the report, with # for the number -> the key that it prints",
     )
-    exempt: list[str] = Field(
+    set_aside: list[str] = Field(
         default_factory=list, description="texts: a number in a line that holds one of them is not looked for"
     )
 

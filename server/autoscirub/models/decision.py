@@ -18,13 +18,13 @@ class Answer(StrEnum):
 
     HOLDS = "holds"
     DOES_NOT_HOLD = "does_not_hold"
-    COULD_NOT_BE_TOLD = "could_not_be_told"
+    INCONCLUSIVE = "inconclusive"
 
 
 SIGNS: dict[Answer, tuple[str, str]] = {
     Answer.HOLDS: ("✓", "holds"),
     Answer.DOES_NOT_HOLD: ("✗", "does not hold"),
-    Answer.COULD_NOT_BE_TOLD: ("?", "could not be told"),
+    Answer.INCONCLUSIVE: ("?", "inconclusive"),
 }
 """Answer -> (sign, phrase), the same on every surface."""
 
@@ -94,10 +94,10 @@ class Decision(FrozenModel):
 
 
 def overall(decisions: Iterable[Decision]) -> Answer:
-    """Over all: *does not hold* if anything does not, else *could not be told* if anything could not, else *holds*.
+    """Over all: *does not hold* if anything does not, else *inconclusive* if anything could not, else *holds*.
 
     Nothing decided is nothing told.
     """
-    answers = {decision.answer for decision in decisions} or {Answer.COULD_NOT_BE_TOLD}
-    worst_first = (Answer.DOES_NOT_HOLD, Answer.COULD_NOT_BE_TOLD, Answer.HOLDS)
+    answers = {decision.answer for decision in decisions} or {Answer.INCONCLUSIVE}
+    worst_first = (Answer.DOES_NOT_HOLD, Answer.INCONCLUSIVE, Answer.HOLDS)
     return next(answer for answer in worst_first if answer in answers)

@@ -16,7 +16,7 @@ Value = str | tuple[str, ...]
 _KEYS = {"report": "report = {}", "results": "results = {}", "run": "[run] command = {}"}
 
 
-def value_shown(value: Value) -> str:
+def display_value(value: Value) -> str:
     """A value as people write it: a path as it is, a command as a shell would read it."""
     return value if isinstance(value, str) else shlex.join(value)
 
@@ -37,7 +37,7 @@ class Candidate:
     @property
     def shown(self) -> str:
         """The value as people write it."""
-        return value_shown(self.value)
+        return display_value(self.value)
 
 
 @dataclass

@@ -16,7 +16,7 @@ class NumberClass(StrEnum):
     BOUND = "bound"
     MATCHED = "matched"
     AMBIGUOUS = "ambiguous"
-    EXEMPT = "exempt"
+    SET_ASIDE = "set_aside"
     WITHOUT_SOURCE = "without_source"
     BOUND_WRONG = "bound_wrong"
 

@@ -88,7 +88,7 @@ class VerificationReport(StateModel):
     def decided_words(self) -> str:
         """Who decided, in a few words: `decided by code, no judge`, or how many a judge has told of."""
         judged = [decision for decision in self.decisions if decision.decided_by is DecidedBy.JUDGE]
-        told = sum(decision.answer is not Answer.COULD_NOT_BE_TOLD for decision in judged)
+        told = sum(decision.answer is not Answer.INCONCLUSIVE for decision in judged)
         if told:
             return f"{told} read by a judge"
         return "decided by code, and no judge told anything" if judged else "decided by code, no judge"

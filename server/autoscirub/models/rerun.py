@@ -59,8 +59,8 @@ class RerunBasis(FrozenModel):
             if getattr(self, name) != getattr(earlier, name)
             and not (name == "environment" and self.environment is None)
         ]
-        untold = earlier.environment == TOO_LARGE and "environment" not in changed
-        return [*changed, "environment"] if untold else changed
+        inconclusive = earlier.environment == TOO_LARGE and "environment" not in changed
+        return [*changed, "environment"] if inconclusive else changed
 
 
 class RerunRecord(StateModel):
@@ -89,4 +89,4 @@ class RerunRecord(StateModel):
     @property
     def told(self) -> bool:
         """Whether it came to an answer. One that did not is never used again."""
-        return self.decision.answer is not Answer.COULD_NOT_BE_TOLD
+        return self.decision.answer is not Answer.INCONCLUSIVE

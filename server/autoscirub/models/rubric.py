@@ -92,7 +92,7 @@ class RubricNumbers(_RubricCheck):
     sources: list[str] = Field(default_factory=list)
     strict: bool | None = None
     bindings: dict[str, str] = Field(default_factory=dict)
-    exempt: list[str] = Field(default_factory=list)
+    set_aside: list[str] = Field(default_factory=list)
 
 
 class RubricRerun(_RubricCheck):

@@ -61,7 +61,7 @@ class LoopView:
     """The word of the ending; None while the loop goes on."""
     unmet: list[CriterionResult]
     """The criteria that are not satisfied, and that work could satisfy."""
-    untold: dict[str, str]
+    inconclusive: dict[str, str]
     """The criteria that could not be judged, each with why: no work closes that."""
     targets: list[str] = field(default_factory=list)
     """The criteria that the open plan names."""

@@ -25,7 +25,7 @@ _ENDINGS = {
 _OUTCOMES = {
     "refuted": "refuted: the hypothesis did not hold, which is a result",
     "verified": "verified: the predictions held",
-    "failed": "failed: whether the predictions hold could not be told",
+    "failed": "failed: whether the predictions hold is inconclusive",
 }
 
 
@@ -57,11 +57,11 @@ def _whole(report: VerificationReport) -> Answer:
     if report.all_satisfied:
         return Answer.HOLDS
     unmet = any(result.status == "not_satisfied" for result in report.criteria)
-    return Answer.DOES_NOT_HOLD if unmet else Answer.COULD_NOT_BE_TOLD
+    return Answer.DOES_NOT_HOLD if unmet else Answer.INCONCLUSIVE
 
 
 def _lines(result: CriterionResult, decision: Decision | None, stream: TextIO, width: int) -> list[str]:
-    answer = decision.answer if decision else Answer.COULD_NOT_BE_TOLD
+    answer = decision.answer if decision else Answer.INCONCLUSIVE
     asked = plain(decision.question) if decision else ""
     lines = [f"  {sign(answer, stream)} {plain(result.criterion_id):<{width}}  {asked}"]
     if not result.satisfied:

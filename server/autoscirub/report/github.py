@@ -30,11 +30,11 @@ _UNSEEN = re.compile(
 
 
 def render_github(found: Annotations, stream: TextIO) -> str:
-    """What does not hold, what could not be told, what was accepted; then one line over all of it."""
-    errors, warnings = found.open(Answer.DOES_NOT_HOLD), found.open(Answer.COULD_NOT_BE_TOLD)
+    """What does not hold, what is inconclusive, what was accepted; then one line over all of it."""
+    errors, warnings = found.open(Answer.DOES_NOT_HOLD), found.open(Answer.INCONCLUSIVE)
     lines: list[str] = []
-    for level, points in (("error", errors), ("warning", warnings), ("notice", found.accepted)):
-        lines += [_annotation(level, point) for point in points[:ANNOTATIONS]]
+    for level, annotations in (("error", errors), ("warning", warnings), ("notice", found.accepted)):
+        lines += [_annotation(level, point) for point in annotations[:ANNOTATIONS]]
     lines.append(inert(_last_line(found, stream)))
     return "\n".join(lines)
 
@@ -61,16 +61,16 @@ def _annotation(level: str, point: Annotation) -> str:
 
 
 def _last_line(found: Annotations, stream: TextIO) -> str:
-    errors, warnings = found.open(Answer.DOES_NOT_HOLD), found.open(Answer.COULD_NOT_BE_TOLD)
+    errors, warnings = found.open(Answer.DOES_NOT_HOLD), found.open(Answer.INCONCLUSIVE)
     holds, accepted = found.open(Answer.HOLDS), found.accepted
     counted = [
         *([f"{len(errors)} do{'es' if len(errors) == 1 else ''} not hold"] if errors else []),
-        *([f"{len(warnings)} could not be told"] if warnings else []),
+        *([f"{len(warnings)} inconclusive"] if warnings else []),
         *([f"{len(accepted)} refuted and accepted"] if accepted else []),
         f"{len(holds)} hold{'s' if len(holds) == 1 else ''}",
     ]
     said = [line for lines in found.said.values() for line in lines]
-    hidden = sum(max(0, len(points) - ANNOTATIONS) for points in (errors, warnings, accepted))
+    hidden = sum(max(0, len(annotations) - ANNOTATIONS) for annotations in (errors, warnings, accepted))
     more = [f"{hidden} more than are shown here: autoscirub check --read-only"] if hidden else []
     words = " · ".join(_cut(_one_line(entry), _MESSAGE) for entry in (", ".join(counted), *said, *more))
     return f"{sign(found.answer, stream)} {SIGNS[found.answer][1]}: {words}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from autoscirub.models import SUBJECTS, value_shown
+from autoscirub.models import SUBJECTS, display_value
 from autoscirub.report.terminal import plain
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def render_initialised(laid: Initialised) -> str:
     for subject in SUBJECTS:
         taken = laid.taken[subject]
         if taken.value is not None and taken.how != "config":
-            lines.append(f"took  {subject}: {plain(value_shown(taken.value))}  ({plain(taken.why)})")
+            lines.append(f"took  {subject}: {plain(display_value(taken.value))}  ({plain(taken.why)})")
         elif taken.how == "open":
             lines.append(f"open  {subject}: {plain(taken.why)}")
         elif taken.how == "answer":

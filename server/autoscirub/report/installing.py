@@ -45,9 +45,9 @@ def render_doctor(found: Sequence[Decision], stream: TextIO) -> str:
         lines.append(f"{sign(one.answer, stream)} {plain(one.subject):<{width}}  {plain(one.word)}{note}")
         lines += [f"  {'':<{width}}  {plain(line)}" for line in one.open]
     missing = sum(one.answer is Answer.DOES_NOT_HOLD for one in found)
-    without = sum(one.answer is Answer.COULD_NOT_BE_TOLD for one in found)
+    without = sum(one.answer is Answer.INCONCLUSIVE for one in found)
     said = "everything that is needed is there" if not missing else f"{missing} needed and missing"
-    lines.append(said + (f" · {without} that nothing needs, or that could not be told" if without else ""))
+    lines.append(said + (f" · {without} that nothing needs, or that is inconclusive" if without else ""))
     return "\n".join(lines)
 
 

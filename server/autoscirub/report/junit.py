@@ -1,4 +1,4 @@
-"""Points as JUnit XML, which most CI systems show. What could not be told is an error there, and never skipped:
+"""Points as JUnit XML, which most CI systems show. What is inconclusive is an error there, and never skipped:
 what is skipped is shown as fine."""
 
 from __future__ import annotations
@@ -19,17 +19,19 @@ _NAME = 200
 _MESSAGE = 500
 """Characters of an attribute; the whole message is the element's text."""
 
-_ELEMENTS = {Answer.DOES_NOT_HOLD: "failure", Answer.COULD_NOT_BE_TOLD: "error"}
+_ELEMENTS = {Answer.DOES_NOT_HOLD: "failure", Answer.INCONCLUSIVE: "error"}
 
 
 def render_junit(found: Annotations) -> str:
     """One document: a suite for each part, a case for each point."""
-    parts = dict.fromkeys([*(point.part for point in found.points), *found.said])
-    suites = {part: [point for point in found.points if point.part == part] for part in parts}
-    root = Element("testsuites", {"name": "autoscirub", **_counts(found.points)})
-    for part, points in suites.items():
-        suite = SubElement(root, "testsuite", {"name": f"autoscirub.{part}", **_counts(points), "time": "0"})
-        for point in points:
+    parts = dict.fromkeys([*(point.part for point in found.annotations), *found.said])
+    suites = {part: [point for point in found.annotations if point.part == part] for part in parts}
+    root = Element("testsuites", {"name": "autoscirub", **_counts(found.annotations)})
+    for part, annotations in suites.items():
+        suite = SubElement(
+            root, "testsuite", {"name": f"autoscirub.{part}", **_counts(annotations), "time": "0"}
+        )
+        for point in annotations:
             _case(suite, point)
         if said := found.said.get(part):
             SubElement(suite, "system-out").text = _text("\n".join(said))
@@ -69,12 +71,12 @@ def _case(suite: Element, point: Annotation) -> None:
     )
 
 
-def _counts(points: list[Annotation]) -> dict[str, str]:
-    counted = [point.decision.answer for point in points if not point.accepted]
+def _counts(annotations: list[Annotation]) -> dict[str, str]:
+    counted = [point.decision.answer for point in annotations if not point.accepted]
     return {
-        "tests": str(len(points)),
+        "tests": str(len(annotations)),
         "failures": str(counted.count(Answer.DOES_NOT_HOLD)),
-        "errors": str(counted.count(Answer.COULD_NOT_BE_TOLD)),
+        "errors": str(counted.count(Answer.INCONCLUSIVE)),
         "skipped": "0",
     }
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def render_selftest(decisions: Sequence[Decision], stream: TextIO) -> str:
-    """Each group with its attacks; below one what got through, or why it could not be told, and what helps."""
+    """Each group with its attacks; below one what got through, or why it is inconclusive, and what helps."""
     lines: list[str] = []
     for group in decisions:
         advised: set[str] = set()
@@ -29,10 +29,10 @@ def render_selftest(decisions: Sequence[Decision], stream: TextIO) -> str:
             advised |= {*part.open}  # the same advice helps several
     parts = [part for group in decisions for part in group.parts]
     counted = {each: sum(part.answer is each for part in parts) for each in Answer}
-    held, not_held, untold = (
-        counted[each] for each in (Answer.HOLDS, Answer.DOES_NOT_HOLD, Answer.COULD_NOT_BE_TOLD)
+    held, not_held, inconclusive = (
+        counted[each] for each in (Answer.HOLDS, Answer.DOES_NOT_HOLD, Answer.INCONCLUSIVE)
     )
     lines.append(
-        f"{held} held, {not_held} did not hold, {untold} could not be told or enforced on this machine"
+        f"{held} held, {not_held} did not hold, {inconclusive} inconclusive or enforced on this machine"
     )
     return "\n".join(lines)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from autoscirub.models import Decision, Verification
 
-_ASCII_SIGNS = {Answer.HOLDS: "[ok]", Answer.DOES_NOT_HOLD: "[NO]", Answer.COULD_NOT_BE_TOLD: "[??]"}
-_COLOURS = {Answer.HOLDS: "32", Answer.DOES_NOT_HOLD: "31", Answer.COULD_NOT_BE_TOLD: "33"}
+_ASCII_SIGNS = {Answer.HOLDS: "[ok]", Answer.DOES_NOT_HOLD: "[NO]", Answer.INCONCLUSIVE: "[??]"}
+_COLOURS = {Answer.HOLDS: "32", Answer.DOES_NOT_HOLD: "31", Answer.INCONCLUSIVE: "33"}
 _SHOWN_HELD = 30
 _SHOWN_NUMBERS = 20
 """How many checks that hold are listed one by one; every other check is always listed."""
@@ -91,14 +91,14 @@ def render_decision(decision: Decision, stream: TextIO, *, indent: int = 0) -> s
     return "\n".join(lines)
 
 
-def render_numbers(decision: Decision, stream: TextIO, exempted: str = "") -> str:
+def render_numbers(decision: Decision, stream: TextIO, set_aside_counts: str = "") -> str:
     """The numbers of the report: how many of each kind, and then those that are not plainly in the results.
 
-    `exempted`: how many were not looked for and why, on a line of its own, so that nobody takes them for found.
+    `set_aside_counts`: how many were not looked for and why, on a line of its own, so that nobody takes them for found.
     """
     counted = next((entry.note for entry in decision.evidence if entry.note), decision.word)
     lines = [f"{sign(decision.answer, stream)} numbers of {plain(decision.subject)}: {plain(counted)}"]
-    lines += [f"  exempt: {plain(exempted)}"] if exempted else []
+    lines += [f"  set aside: {plain(set_aside_counts)}"] if set_aside_counts else []
     wrong = [entry.note for entry in decision.evidence[1:] if entry.note]
     open_ = [] if decision.answer is Answer.HOLDS else decision.open
     listed = [*wrong, *open_]
@@ -111,7 +111,7 @@ def render_numbers(decision: Decision, stream: TextIO, exempted: str = "") -> st
 def render_rerun(decision: Decision, stream: TextIO, *, short: bool = False) -> str:
     """Whether the results came out again: what moved, what was enforced, what is open. What is equal is counted.
 
-    `short`: of what was enforced only that it was a plain process, and of what is open only why it could not be told,
+    `short`: of what was enforced only that it was a plain process, and of what is open only why it is inconclusive,
     or was not run here.
     """
     counted = counted_values(decision)
@@ -131,8 +131,8 @@ def render_rerun(decision: Decision, stream: TextIO, *, short: bool = False) -> 
     if short and len(noted) > _SHOWN_NUMBERS:
         lines.append(f"  and {len(noted) - _SHOWN_NUMBERS} more; all of them with `autoscirub rerun`")
     not_here = decision.word.endswith("elsewhere")
-    untold = decision.answer is Answer.COULD_NOT_BE_TOLD
-    open_ = decision.open[:1] if short and (not_here or untold) else [] if short else decision.open
+    inconclusive = decision.answer is Answer.INCONCLUSIVE
+    open_ = decision.open[:1] if short and (not_here or inconclusive) else [] if short else decision.open
     return "\n".join([*lines, *(f"  {plain(entry)}" for entry in open_)])
 
 

@@ -51,7 +51,7 @@ def bubblewrap_command(
     command: Sequence[str],
     *,
     folder: Path,
-    shown_as: Path,
+    mounted_as: Path,
     readable: Sequence[Path],
     environment: Mapping[str, str],
     limits: Limits,
@@ -78,7 +78,7 @@ def bubblewrap_command(
     words += ["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev", *temporary, "/dev/shm"]  # noqa: S108
     words += [*temporary, "/tmp", "--perms", "1777", "--dir", HOME]  # noqa: S108
     # Outer folders first, so that an inner one is not hidden; the program's own folder over what it lies in.
-    binds = [(path, path, "--ro-bind") for path in readable] + [(folder, shown_as, "--bind")]
+    binds = [(path, path, "--ro-bind") for path in readable] + [(folder, mounted_as, "--bind")]
     for source, target, how in sorted(binds, key=lambda bind: (len(bind[1].parts), bind[2])):
         words += [
             *_open_folders(str(parent) for parent in reversed(target.parents)),
@@ -86,7 +86,7 @@ def bubblewrap_command(
             str(source),
             str(target),
         ]
-    words += ["--remount-ro", "/", "--chdir", str(shown_as), "--clearenv"]
+    words += ["--remount-ro", "/", "--chdir", str(mounted_as), "--clearenv"]
     for name, value in environment.items():
         words += ["--setenv", name, value]
     words += ["--"]
@@ -115,7 +115,7 @@ def _problem(_path: str, limits: Limits) -> str | None:
     words = bubblewrap_command(
         ["true"],
         folder=folder,
-        shown_as=Path("/sandbox"),
+        mounted_as=Path("/sandbox"),
         readable=[],
         environment={"PATH": "/usr/bin:/bin"},
         limits=limits,

@@ -99,7 +99,7 @@ def run_isolated(
     network: bool = False,
     environment: Mapping[str, str] | None = None,
     readable: Sequence[Path] = (),
-    shown_as: Path | None = None,
+    mounted_as: Path | None = None,
 ) -> Isolated:
     """Run a program in the folder `cwd`, a copy that it may do with what it likes, and end all it started.
 
@@ -120,7 +120,7 @@ def run_isolated(
             words = bubblewrap_command(
                 command,
                 folder=cwd,
-                shown_as=shown_as or cwd,
+                mounted_as=mounted_as or cwd,
                 readable=readable,
                 environment=inside,
                 limits=limits,

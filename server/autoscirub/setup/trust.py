@@ -34,7 +34,7 @@ def _view(opened: Project, view: TrustView) -> Trust:
     decision = Decision(
         subject="trust",
         question="May the programs that this project names run on this machine?",
-        answer=Answer.HOLDS if trusted else Answer.COULD_NOT_BE_TOLD,
+        answer=Answer.HOLDS if trusted else Answer.INCONCLUSIVE,
         word="trusted" if trusted else "not trusted",
         inputs_digest=view.digest,
         open=[] if trusted else ["nobody has said so on this machine"],

@@ -1,7 +1,7 @@
 """Questions about the user's own repository, read-only: its HEAD, whether it is dirty, what it ignores.
 
 The repository may be a stranger's. Its configuration cannot make git run anything here, nothing is written
-(not even the index), and where git refuses or fails the answer is "could not be told", with a note.
+(not even the index), and where git refuses or fails the answer is "inconclusive", with a note.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _UNREADABLE = re.compile(r"beyond a symbolic link")
 
 
 class ProjectHead(TypedDict):
-    """What the project's own repository is at. None stands for "could not be told", and `note` says why."""
+    """What the project's own repository is at. None stands for "inconclusive", and `note` says why."""
 
     head: str | None
     dirty: bool | None
@@ -43,7 +43,7 @@ class ProjectHead(TypedDict):
 class Ignored:
     """The asked paths that git ignores and does not track: a clone will lack them.
 
-    `note` says what could not be told; then `paths` may be too few.
+    `note` says what is inconclusive; then `paths` may be too few.
     """
 
     paths: frozenset[str]

@@ -99,7 +99,7 @@ class Session:
             return None
         return self.history.read(self.history.head, name)
 
-    def kept_state(self) -> set[str]:
+    def recorded_state(self) -> set[str]:
         """The names of the state files that the history's newest step has."""
         if self.history is None or self.history.head is None:
             return set()
@@ -122,7 +122,7 @@ class Session:
         return set(answer.paths)
 
     def recorded_notices(self) -> list[str]:
-        """What was ever found amiss with the history itself, oldest first: it was begun again, put back, lost."""
+        """What was ever found amiss with the history itself, oldest first: it was started afresh, put back, lost."""
         commits = self.history.commits() if self.history else []
         return [f"{commit.at}: {notice}" for commit in reversed(commits) for notice in commit.notices]
 
@@ -133,7 +133,7 @@ class Session:
         at: str,
         facts: Mapping[str, Any],
         judged: Iterable[str] = (),
-        reached_on: Mapping[str, str] | None = None,
+        based_on: Mapping[str, str] | None = None,
         state: Mapping[str, bytes | None] | None = None,
         locked: Mapping[str, bytes | None] | None = None,
         before: Mapping[str, Path] | None = None,
@@ -154,7 +154,7 @@ class Session:
         files[STATE + _MANIFEST] = strict_json(self.manifest).encode("utf-8")
         kept: dict[str, bytes | Path] = {name: data for name, data in files.items() if data is not None}
         listed = self._keep(judged, kept)
-        refuse_moved(reached_on or {}, {entry["path"]: entry["sha256"] for entry in listed})
+        refuse_moved(based_on or {}, {entry["path"]: entry["sha256"] for entry in listed})
         kept |= {f"before/{name}": path for name, path in (before or {}).items()}
         drop = [*_PASSING, *(name for name, data in files.items() if data is None)]
         self._set_aside(files)
@@ -210,9 +210,9 @@ class Session:
         return listed
 
 
-def refuse_moved(reached_on: Mapping[str, str], now_there: Mapping[str, str | None]) -> None:
+def refuse_moved(based_on: Mapping[str, str], now_there: Mapping[str, str | None]) -> None:
     """Raise StateError, naming the files, when one that was read is another now: the answers are void."""
-    moved = sorted(path for path, digest in reached_on.items() if now_there.get(path) != digest)
+    moved = sorted(path for path, digest in based_on.items() if now_there.get(path) != digest)
     if moved:
         raise StateError(
             f"{', '.join(moved[:5])}: changed while it was being verified, so the answers are void and nothing was "

@@ -88,7 +88,7 @@ def update_user_json(
 ) -> None:
     """Read, change and replace the file `name` under a lock, so that no other process's change is lost.
 
-    A file that cannot be read is moved aside to `<name>.corrupt-<time>` and begun again. Raises StateError
+    A file that cannot be read is moved aside to `<name>.corrupt-<time>` and started afresh. Raises StateError
     where there is no data directory or it cannot be written, and BusyError when its lock is held too long.
     """
     directory = directory or user_data_dir()

@@ -2,7 +2,7 @@ from .accepting import ACCEPTABLE as ACCEPTABLE
 from .accepting import ACCEPTED as ACCEPTED
 from .accepting import accepted_of as accepted_of
 from .accepting import answer_of as answer_of
-from .annotations import points_of as points_of
+from .annotations import annotations_of as annotations_of
 from .checking import check as check
 from .criterion import verify_criterion as verify_criterion
 from .drafting import write_state as write_state

@@ -23,7 +23,7 @@ _MOVED = ("moved", "missing")
 """How the note of a value begins that did not come out again."""
 
 
-def points_of(
+def annotations_of(
     checked: RoundCheck,
     project: str | Path | None = None,
     *,
@@ -38,8 +38,8 @@ def points_of(
     """
     listed = _Listed(checked, SourceLocations(open_project(project, state_dir)))
     accepted = accepted_of(checked, accept)
-    points = listed.points(accepted={id(decision) for decision in accepted})
-    return Annotations(answer_of(checked, accepted), points, listed.said(bool(accepted)))
+    annotations = listed.annotations(accepted={id(decision) for decision in accepted})
+    return Annotations(answer_of(checked, accepted), annotations, listed.said(bool(accepted)))
 
 
 class _Listed:
@@ -48,7 +48,7 @@ class _Listed:
     def __init__(self, checked: RoundCheck, places: SourceLocations) -> None:
         self._checked, self._places = checked, places
 
-    def points(self, accepted: Collection[int]) -> list[Annotation]:
+    def annotations(self, accepted: Collection[int]) -> list[Annotation]:
         checked = self._checked
         found: list[Annotation] = []
         shown: set[int] = set()
@@ -114,7 +114,7 @@ class _Listed:
         path, in_cells = self._places.path(name), name.lower().endswith(".ipynb")
         for numbers, answer in (
             (found.wrong, Answer.DOES_NOT_HOLD),
-            (found.unsettled, Answer.COULD_NOT_BE_TOLD),
+            (found.unsettled, Answer.INCONCLUSIVE),
         ):
             for number in numbers:
                 yield Annotation(
@@ -125,7 +125,7 @@ class _Listed:
                     None if in_cells else number.line,  # a line of a cell is not one of the file
                 )
         for problem in found.problems:
-            update = {"answer": Answer.COULD_NOT_BE_TOLD, "open": [problem], "evidence": []}
+            update = {"answer": Answer.INCONCLUSIVE, "open": [problem], "evidence": []}
             yield Annotation(found.decision.model_copy(update=update), "numbers", problem, path)
 
     def _rerun(self, rerun: RerunStatus) -> Iterator[Annotation]:
@@ -176,10 +176,14 @@ class _Listed:
         return Annotation(decision, part, _why(decision), self._places.path(name), line)
 
 
-def _with_whole(points: list[Annotation], whole: Annotation) -> list[Annotation]:
+def _with_whole(annotations: list[Annotation], whole: Annotation) -> list[Annotation]:
     """`points`, and the whole of them where none has its answer: what was concluded is never missing."""
     answer = whole.decision.answer
-    return points if any(point.decision.answer is answer for point in points) else [*points, whole]
+    return (
+        annotations
+        if any(point.decision.answer is answer for point in annotations)
+        else [*annotations, whole]
+    )
 
 
 def _of_number(decision: Decision, number: ReportNumber, answer: Answer) -> Decision:
@@ -190,7 +194,7 @@ def _of_number(decision: Decision, number: ReportNumber, answer: Answer) -> Deci
             "answer": answer,
             "word": number.cls.value.replace("_", " "),
             "evidence": [],
-            "open": [number.told] if answer is Answer.COULD_NOT_BE_TOLD else [],
+            "open": [number.told] if answer is Answer.INCONCLUSIVE else [],
         }
     )
 

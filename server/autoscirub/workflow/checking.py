@@ -22,18 +22,18 @@ from autoscirub.models import (
     strict_json,
 )
 from autoscirub.store import Project, Session, open_project, refuse_moved, sha256_bytes
-from autoscirub.workflow.judges import asking_of
+from autoscirub.workflow.judges import judge_session_of
 from autoscirub.workflow.locks import require_rubric, with_judge
-from autoscirub.workflow.rerunning import record_rerun, standing_rerun
+from autoscirub.workflow.rerunning import record_rerun, rerun_status
 from autoscirub.workflow.rounds import (
     Revision,
     RoundCheck,
     RoundVerification,
     current_round,
-    kept_model,
     read_rounds,
+    recorded_model,
 )
-from autoscirub.workflow.verifying import predictions_claimed, reached_on, verify_predictions
+from autoscirub.workflow.verifying import based_on, predictions_claimed, verify_predictions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -118,11 +118,17 @@ def check_step(
     if session.recorded_locks.rubric is not None:
         step = RoundVerification(opened, session, revision or Revision(), at, max_rounds)
     # One for all that is asked: of the round that this verifies, on one purse.
-    asking = asking_of(opened, session, step.number if step else None, at)
-    rerun = checked.rerun = standing_rerun(opened, session, may="run", fresh=fresh)
+    judge_session = judge_session_of(opened, session, step.number if step else None, at)
+    rerun = checked.rerun = rerun_status(opened, session, may="run", fresh=fresh)
     if predictions_claimed(opened, session):
         verified = verify_predictions(
-            opened, session, rerun=rerun, may_judge="ask", asking=asking, fresh=fresh, progress=progress
+            opened,
+            session,
+            rerun=rerun,
+            may_judge="ask",
+            judge_session=judge_session,
+            fresh=fresh,
+            progress=progress,
         )
         checked.verification = verified.verification
         checked.decisions += verified.verification.decisions
@@ -142,13 +148,11 @@ def check_step(
     locked: dict[str, bytes | None] = {}
     criteria: dict[str, str] = {}
     if step is not None:
-        step.verify(fresh=fresh, progress=progress, rerun=rerun, asking=asking, may_ask=True)
+        step.verify(fresh=fresh, progress=progress, rerun=rerun, judge_session=judge_session, may_ask=True)
         step.fill(checked, state, locked, facts)
-        criteria = step.reached_on
+        criteria = step.based_on
     reached = _one_reading(opened, checked, criteria)
-    session.record(
-        "check", at=at, facts=facts, judged=reached, reached_on=reached, state=state, locked=locked
-    )
+    session.record("check", at=at, facts=facts, judged=reached, based_on=reached, state=state, locked=locked)
     checked.notices = _noticed(session)
     return checked
 
@@ -162,9 +166,9 @@ def _one_reading(opened: Project, checked: RoundCheck, criteria: dict[str, str])
     numbers = checked.numbers.decision.evidence if checked.numbers else []
     reached: dict[str, str] = {}
     for part in (
-        reached_on(opened, checked.verification) if checked.verification else {},
+        based_on(opened, checked.verification) if checked.verification else {},
         {entry.path: entry.sha256 for entry in numbers if entry.path and entry.sha256},
-        checked.rerun.reached_on() if checked.rerun else {},
+        checked.rerun.based_on() if checked.rerun else {},
         criteria,
     ):
         refuse_moved(reached, reached | part)
@@ -182,16 +186,19 @@ def is_as_verified(opened: Project, session: Session) -> bool:
     step = RoundVerification(opened, session, Revision(), now())
     if step.opens:
         return False
-    rerun = standing_rerun(opened, session, may="look")
+    rerun = rerun_status(opened, session, may="look")
     step.verify(
-        fresh=False, progress=None, rerun=rerun, asking=asking_of(opened, session, step.number, now())
+        fresh=False,
+        progress=None,
+        rerun=rerun,
+        judge_session=judge_session_of(opened, session, step.number, now()),
     )
-    report = kept_model(session, VerificationReport.file_name, VerificationReport)
+    report = recorded_model(session, VerificationReport.file_name, VerificationReport)
     if report is None or step.changes.any_change or _answers(report) != _answers(step.report):
         return False
     if not predictions_claimed(opened, session):
         return True
-    kept = kept_model(session, Verification.file_name, Verification)
+    kept = recorded_model(session, Verification.file_name, Verification)
     return kept is not None and kept.digests == verify_predictions(opened, session).verification.digests
 
 
@@ -213,8 +220,8 @@ def _add_numbers(opened: Project, session: Session, checked: RoundCheck) -> None
             Decision(
                 subject="report",
                 question="Is every number in the report found in the results?",
-                answer=Answer.COULD_NOT_BE_TOLD,
-                word="could not be told",
+                answer=Answer.INCONCLUSIVE,
+                word="inconclusive",
                 open=[
                     f"there is no report, and there was one at {at}; restore it, or say where it is: report = …"
                 ],
@@ -236,15 +243,15 @@ def _look(
 ) -> RoundCheck:
     """The same answers, recorded nowhere."""
     checked = RoundCheck([], notices=session.notices)
-    checked.rerun = standing_rerun(opened, session, may="run", fresh=fresh)
-    asking = asking_of(opened, session, None, now())
+    checked.rerun = rerun_status(opened, session, may="run", fresh=fresh)
+    judge_session = judge_session_of(opened, session, None, now())
     if predictions_claimed(opened, session):
         verified = verify_predictions(
             opened,
             session,
             rerun=checked.rerun,
             may_judge="look",
-            asking=asking,
+            judge_session=judge_session,
             fresh=fresh,
             progress=progress,
         )
@@ -263,8 +270,8 @@ def _look(
         step = RoundVerification(opened, session, Revision(), now())
         if step.current is not None and step.current.number is not None:
             step.number = step.current.number  # looking opens no round
-        step.verify(fresh=fresh, progress=progress, rerun=checked.rerun, asking=asking)
-        criteria = step.reached_on
+        step.verify(fresh=fresh, progress=progress, rerun=checked.rerun, judge_session=judge_session)
+        criteria = step.based_on
         checked.report, checked.rounds = step.report, step.rounds
         checked.rubric = step.rubric.source
         checked.scope_changes = session.manifest.scope_changes
@@ -303,7 +310,7 @@ def _not_frozen(opened: Project) -> Decision:
     return Decision(
         subject="predictions",
         question="Do the predictions hold?",
-        answer=Answer.COULD_NOT_BE_TOLD,
+        answer=Answer.INCONCLUSIVE,
         word=word,
         evidence=evidence,
         open=[why],
@@ -315,7 +322,7 @@ def _rubric_not_frozen(rubric: Rubric) -> Decision:
     return Decision(
         subject="requirements",
         question="Are the requirements met?",
-        answer=Answer.COULD_NOT_BE_TOLD,
+        answer=Answer.INCONCLUSIVE,
         word="not frozen",
         evidence=[Evidence(path=rubric.source, sha256=rubric.source_sha256)],
         open=[

@@ -10,9 +10,9 @@ from autoscirub.errors import CheckError
 from autoscirub.models import now
 from autoscirub.store import open_project
 from autoscirub.workflow.judges import NOT_ASKED as NOTHING_ASKED
-from autoscirub.workflow.judges import Reader, asking_of
+from autoscirub.workflow.judges import Reader, judge_session_of
 from autoscirub.workflow.locks import require_rubric, require_settings, with_judge
-from autoscirub.workflow.rerunning import standing_rerun
+from autoscirub.workflow.rerunning import rerun_status
 from autoscirub.workflow.rounds import current_round, read_rounds
 
 if TYPE_CHECKING:
@@ -51,12 +51,12 @@ def _look(
     at = now()
     rubric, criterion = named_criterion(opened, session, criterion_id)
     alone = rubric.model.model_copy(update={"criteria": [criterion]})
-    rerun = standing_rerun(opened, session, may="ask")
+    rerun = rerun_status(opened, session, may="ask")
     inputs = gather(opened, alone, ignored=session.ignored, rerun=rerun.decision if rerun else None)
     current = current_round(read_rounds(session))
-    asking = asking_of(opened, session, current.number if current else None, at)
-    if asking is not None:
-        reader = Reader(asking, at=at, may_ask=may_ask)
+    judge_session = judge_session_of(opened, session, current.number if current else None, at)
+    if judge_session is not None:
+        reader = Reader(judge_session, at=at, may_ask=may_ask)
         inputs = reader.read(alone, inputs, kept={}, fresh=False)
     result, decision = decide_criterion(criterion, inputs, at=at)
     return result, decision.model_copy(update={"open": [*decision.open, *session.notices]})

@@ -33,7 +33,7 @@ def evaluate(
         read = _read(results, project, state_dir)
         value = expression.evaluate(read.values)
     except (ResultsError, NotEvaluable) as error:
-        told = _decision(expr, Answer.COULD_NOT_BE_TOLD, "could not be evaluated", None, str(error))
+        told = _decision(expr, Answer.INCONCLUSIVE, "could not be evaluated", None, str(error))
         return Evaluation(told, None, str(error), 2)
     shown = f"{expr} is {value!r}"
     answer, word, status = (
@@ -58,7 +58,7 @@ def _read(results: str | Path | None, project: str | Path | None, state_dir: str
 
 
 def _decision(expr: str, answer: Answer, word: str, read: Results | None, message: str) -> Decision:
-    told = answer is not Answer.COULD_NOT_BE_TOLD
+    told = answer is not Answer.INCONCLUSIVE
     evidence = [Evidence(path=read.path, sha256=read.sha256, note=message)] if read and told else []
     return Decision(
         subject="expression",

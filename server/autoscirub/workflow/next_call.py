@@ -99,14 +99,16 @@ def call_after(checked: RoundCheck) -> NextCall:
                 "next", "it says what can be frozen, so that there is something to hold the work against"
             )
         return _with_beside(_predicted(checked.decisions), _beside(checked.decisions, []))
-    untold = unjudged(report)
+    inconclusive = unjudged(report)
     loop = LoopView(
         round=report.round,
         status="open",
         stale=False,
         ended=checked.ended.state if checked.ended else None,
-        unmet=[each for each in report.criteria if not each.satisfied and each.criterion_id not in untold],
-        untold=untold,
+        unmet=[
+            each for each in report.criteria if not each.satisfied and each.criterion_id not in inconclusive
+        ],
+        inconclusive=inconclusive,
     )
     call = _in_rounds(checked.decisions, [], loop)
     return _with_beside(call, _beside(checked.decisions, [each.criterion_id for each in report.criteria]))
@@ -121,7 +123,7 @@ def _with_beside(call: NextCall, beside: Sequence[str]) -> NextCall:
 
 
 def _beside(decisions: Sequence[Decision], criteria: Sequence[str]) -> list[str]:
-    """What does not hold, or could not be told, and neither the criteria nor the predictions stand for."""
+    """What does not hold, or is inconclusive, and neither the criteria nor the predictions stand for."""
     return [
         f"{each.subject}: {each.word}"
         for each in decisions
@@ -139,7 +141,7 @@ def _predicted(decisions: Sequence[Decision]) -> NextCall:
             None, "the predictions came out refuted, which is a finding: report it, with its whole headline"
         )
     if outcome == "failed":
-        return NextCall("check", "something could not be told: put that right in the work, then check again")
+        return NextCall("check", "something is inconclusive: put that right in the work, then check again")
     return NextCall("check", "the predictions are frozen: do the work, then have it checked")
 
 
@@ -183,11 +185,11 @@ def _in_rounds(decisions: Sequence[Decision], faults: Sequence[str], loop: LoopV
             f"round {loop.round}: {len(loop.unmet)} of the criteria are not satisfied; plan what to do about them",
             {"targets": [_target(result) for result in loop.unmet[:_SHOWN_TARGETS]]},
         )
-    if loop.untold:
-        name, why = next(iter(loop.untold.items()))
+    if loop.inconclusive:
+        name, why = next(iter(loop.inconclusive.items()))
         return NextCall(
             None,
-            f"{len(loop.untold)} of the criteria could not be judged, and no work of yours closes that ({name}: "
+            f"{len(loop.inconclusive)} of the criteria could not be judged, and no work of yours closes that ({name}: "
             f"{_cut(why)}). Say so to the person; the judge is theirs to set up. Then check again",
         )
     return NextCall("check", "the newest round is not whole; check again")

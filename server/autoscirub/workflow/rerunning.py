@@ -11,7 +11,7 @@ from autoscirub.errors import SandboxError
 from autoscirub.models import TOO_LARGE, Answer, DecidedBy, Decision, RerunRecord, now, strict_json
 from autoscirub.sandbox import available, bubblewrap_missing
 from autoscirub.store import is_trusted, open_project, trust_view
-from autoscirub.workflow.rounds import kept_model
+from autoscirub.workflow.rounds import recorded_model
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,7 @@ class RerunStatus:
     """What is known of a rerun now."""
 
     decision: Decision
-    """Its own answer where it stands; else *could not be told*, with why."""
+    """Its own answer where it stands; else *inconclusive*, with why."""
     record: RerunRecord | None = None
     """The rerun that the decision is of."""
     ran: bool = False
@@ -58,7 +58,7 @@ class RerunStatus:
             return {}
         return {RerunRecord.file_name: strict_json(self.record).encode("utf-8")}
 
-    def reached_on(self) -> dict[str, str]:
+    def based_on(self) -> dict[str, str]:
         """The results that it was compared with, with their digests."""
         return dict(self.record.results) if self.record is not None else {}
 
@@ -69,7 +69,7 @@ class RerunStatus:
                 session.history.remember_report(data)
 
 
-def standing_rerun(opened: Project, session: Session, *, may: May, fresh: bool = False) -> RerunStatus | None:
+def rerun_status(opened: Project, session: Session, *, may: May, fresh: bool = False) -> RerunStatus | None:
     """How the rerun stands; None where nothing says how to run.
 
     The kept answer stands while code, inputs, environment and results are what it is bound to, and while this machine
@@ -93,9 +93,9 @@ def standing_rerun(opened: Project, session: Session, *, may: May, fresh: bool =
 def _standing(opened: Project, session: Session, may: May, *, fresh: bool) -> RerunStatus:
     trusted = is_trusted(trust_view(opened.config), str(opened.root))
     may = may if trusted else "look"
-    kept = kept_model(session, RerunRecord.file_name, RerunRecord)
+    kept = recorded_model(session, RerunRecord.file_name, RerunRecord)
     data = session.kept(f"state/{RerunRecord.file_name}")
-    here = data is not None and session.history is not None and session.history.reached_here(data)
+    here = data is not None and session.history is not None and session.history.produced_locally(data)
     why = NOT_TRUSTED_HERE if not trusted else "not rerun; `autoscirub rerun` does"
     try:
         if kept is None or not kept.told or fresh:
@@ -155,7 +155,7 @@ def _not_rerun(*why: str) -> RerunStatus:
     decision = Decision(
         subject="rerun",
         question="Do the results come out of the code again?",
-        answer=Answer.COULD_NOT_BE_TOLD,
+        answer=Answer.INCONCLUSIVE,
         word=NOT_RERUN,
         decided_by=DecidedBy.RERUN,
         open=[line for line in why if line],
@@ -193,13 +193,13 @@ def rerun(
 def record_rerun(session: Session, standing: RerunStatus) -> None:
     """A step of its own for a rerun that ran just now. Raises StateError when what it was compared with changed."""
     standing.remember(session)
-    reached = standing.reached_on()
+    reached = standing.based_on()
     facts = {"answer": standing.decision.answer.value, "word": standing.decision.word}
     session.record(
         "rerun",
         at=standing.decision.at,
         facts=facts,
         judged=reached,
-        reached_on=reached,
+        based_on=reached,
         state=standing.files(),
     )

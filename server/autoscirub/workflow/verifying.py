@@ -36,9 +36,9 @@ from autoscirub.models import (
 )
 from autoscirub.store import Project, open_project, sha256_bytes
 from autoscirub.workflow.bulk import without_collecting
-from autoscirub.workflow.judges import asking_of, judge_hypothesis
+from autoscirub.workflow.judges import judge_hypothesis, judge_session_of
 from autoscirub.workflow.locks import earlier_results, require_settings, with_judge
-from autoscirub.workflow.rerunning import NOT_RERUN, required_rerun, standing_rerun
+from autoscirub.workflow.rerunning import NOT_RERUN, required_rerun, rerun_status
 from autoscirub.workflow.rounds import current_round, read_rounds
 
 if TYPE_CHECKING:
@@ -103,17 +103,17 @@ def _verified(
     progress: Callable[[int, int], None] | None,
 ) -> VerifyResult:
     # What is known of a rerun is for the line that says what the outcome rests on. Nothing is run for it.
-    rerun = standing_rerun(opened, session, may="ask")
+    rerun = rerun_status(opened, session, may="ask")
     current = current_round(read_rounds(session))
-    asking = asking_of(opened, session, current.number if current else None, now())
-    how = _How(may, asking, strict)
+    judge_session = judge_session_of(opened, session, current.number if current else None, now())
+    how = _How(may, judge_session, strict)
     return verify_predictions(opened, session, rerun=rerun, how=how, progress=progress)
 
 
 @dataclass(frozen=True)
 class _How:
     may: MayJudge = "no"
-    asking: JudgeSession | None = None
+    judge_session: JudgeSession | None = None
     strict: bool = False
     fresh: bool = False
 
@@ -125,12 +125,12 @@ def verify_predictions(
     rerun: RerunStatus | None = None,
     how: _How | None = None,
     may_judge: MayJudge = "no",
-    asking: JudgeSession | None = None,
+    judge_session: JudgeSession | None = None,
     fresh: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> VerifyResult:
     """The outcome of the frozen predictions, recorded nowhere. `rerun` is said beside it, and decides nothing."""
-    how = how or _How(may_judge, asking, fresh=fresh)
+    how = how or _How(may_judge, judge_session, fresh=fresh)
     lock, data = require_predictions(opened, session)
     try:
         with without_collecting():
@@ -150,11 +150,11 @@ def record_verification(opened: Project, session: Session, verification: Verific
         "digests": verification.digests.model_dump(mode="json"),
     }
     state = {Verification.file_name: strict_json(verification).encode("utf-8")}
-    reached = reached_on(opened, verification)
-    session.record("verify", at=verification.at, facts=facts, judged=reached, reached_on=reached, state=state)
+    reached = based_on(opened, verification)
+    session.record("verify", at=verification.at, facts=facts, judged=reached, based_on=reached, state=state)
 
 
-def reached_on(opened: Project, verification: Verification) -> dict[str, str]:
+def based_on(opened: Project, verification: Verification) -> dict[str, str]:
     """The files that an outcome was reached on, with their digests."""
     digests = verification.digests
     results = {find_results(opened.root, opened.config.results): digests.results} if digests.results else {}
@@ -202,7 +202,7 @@ def _evaluate(
     outcome, why = decide_outcome(evaluated.results)
     # Where layer 1 has nothing to tell, there is nothing for a judge to weigh.
     may = how.may if outcome is not Outcome.FAILED else "no"
-    judged = judge_hypothesis(how.asking, predictions.prereg, may=may, fresh=how.fresh)
+    judged = judge_hypothesis(how.judge_session, predictions.prereg, may=may, fresh=how.fresh)
     asked = judged.asked or how.strict
     before = outcome
     outcome, why = decide_outcome(evaluated.results, judged.verdict, strict=how.strict, judge_asked=asked)

@@ -123,7 +123,7 @@ def test_duplicate_keys_and_nan_tokens_pass_and_are_flagged(look: Look) -> None:
 )
 def test_json_nested_too_deep_gives_one_short_sentence(look: Look, data: bytes) -> None:
     decision = look(data, "a.json")
-    assert decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert decision.answer is Answer.INCONCLUSIVE
     assert decision.open == ["a.json: it is nested deeper than can be read here"]
 
 
@@ -132,7 +132,7 @@ def test_a_file_over_the_parsing_limit_is_hashed_and_not_told(
     look: Look, tmp_path: object, suffix: str
 ) -> None:
     decision = look(b" " * (PARSED_BYTES + 1), f"a{suffix}")
-    assert decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert decision.answer is Answer.INCONCLUSIVE
     assert f"the limit is {PARSED_BYTES} bytes" in decision.open[0]
     assert decision.evidence[0].size == PARSED_BYTES + 1
     assert decision.evidence[0].sha256 is not None
@@ -178,7 +178,7 @@ def test_without_pyarrow_a_parquet_cannot_be_told_and_the_message_says_how_to_ge
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     decision = look(parquet_bytes, "a.parquet")
-    assert decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert decision.answer is Answer.INCONCLUSIVE
     assert decision.open == ["a.parquet: needs pyarrow: pip install 'autoscirub[parquet]'"]
 
 

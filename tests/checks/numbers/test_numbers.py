@@ -107,7 +107,7 @@ def project(root: Path, report: str, results: dict, name: str = "report.md", **f
 def test_a_report_whose_numbers_are_all_found_holds(tmp_path: Path) -> None:
     found = check_numbers(project(tmp_path, "It fell by 4.2 TWh in 2020.", {"drop": 4.1927}))
     assert found.decision.answer is Answer.HOLDS
-    assert [number.cls for number in found.numbers] == ["matched", "exempt"]
+    assert [number.cls for number in found.numbers] == ["matched", "set_aside"]
     assert found.numbers[0].sources == (("results.drop", 4.1927),)
 
 
@@ -116,7 +116,7 @@ def test_a_number_without_source_is_open_and_under_strict_does_not_hold(tmp_path
         tmp_path, "Wind available: 3.45 TWh.\n\nAll 168 hours.", {"available_wind_twh": 4.1927, "n": 168}
     )
     found = check_numbers(root)
-    assert found.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert found.decision.answer is Answer.INCONCLUSIVE
     assert found.decision.open[0].startswith('report.md:1 "3.45 TWh"  results.available_wind_twh = 4.1927')
     assert check_numbers(root, strict=True).decision.answer is Answer.DOES_NOT_HOLD
 
@@ -129,17 +129,17 @@ def test_a_bound_number_that_is_wrong_does_not_hold(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("report", ["", "No numbers.", "In 2009 (see Figure 3)."])
 def test_a_report_without_a_number_that_could_be_looked_up_is_no_pass(tmp_path: Path, report: str) -> None:
-    assert check_numbers(project(tmp_path, report, {"x": 3})).decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert check_numbers(project(tmp_path, report, {"x": 3})).decision.answer is Answer.INCONCLUSIVE
 
 
-def test_missing_report_results_or_source_could_not_be_told(tmp_path: Path) -> None:
-    assert check_numbers(tmp_path).decision.answer is Answer.COULD_NOT_BE_TOLD
+def test_missing_report_results_or_source_inconclusive(tmp_path: Path) -> None:
+    assert check_numbers(tmp_path).decision.answer is Answer.INCONCLUSIVE
     (tmp_path / "report.md").write_text("4.2", encoding="utf-8")
     assert "results/results.json" in check_numbers(tmp_path).decision.open[0]
     project(tmp_path, "4.2", {"x": 4.2})
     assert check_numbers(tmp_path).decision.answer is Answer.HOLDS
     lacking = check_numbers(tmp_path, sources=["results", "none.csv"])
-    assert lacking.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert lacking.decision.answer is Answer.INCONCLUSIVE
     assert lacking.decision.open == ["none.csv: is not there"]
     with pytest.raises(CheckError):
         check_numbers(tmp_path, report="../report.md")
@@ -148,7 +148,7 @@ def test_missing_report_results_or_source_could_not_be_told(tmp_path: Path) -> N
 def test_a_number_among_a_crowd_of_values_is_no_pass(tmp_path: Path) -> None:
     root = project(tmp_path, "It is 5 and 4.19.", {"a": 4.19, "all": [5 + i / 1000 for i in range(40)]})
     found = check_numbers(root)
-    assert found.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert found.decision.answer is Answer.INCONCLUSIVE
     assert "too many to tell" in found.decision.open[0]
     assert check_numbers(root, sources=["results.a"]).numbers[1].cls == "matched"
 
@@ -163,7 +163,7 @@ def test_ambiguous_is_open_and_holds_except_under_strict(tmp_path: Path) -> None
     (root / "report.md").write_text("It is 5, 4.19 and 4.2.", encoding="utf-8")
     (root / "results.json").write_text('{"a": 4.19, "b": 5, "c": 5, "d": 4.21}', encoding="utf-8")
     assert check_numbers(root).decision.answer is Answer.HOLDS
-    assert check_numbers(root, strict=True).decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert check_numbers(root, strict=True).decision.answer is Answer.INCONCLUSIVE
 
 
 def test_cells_of_a_table_are_named_by_file_line_and_column(tmp_path: Path) -> None:
@@ -180,25 +180,25 @@ def test_bindings_survive_an_edit_of_the_text_around_and_of_the_number(tmp_path:
         ("It fell by **4.19** TWh.", Answer.HOLDS),
         ("Quite otherwise worded, and later,\nit then fell\nby 4.2 TWh, we say.", Answer.HOLDS),
         ("It fell by 3.45 TWh.", Answer.DOES_NOT_HOLD),
-        ("It rose by 4.19 TWh.", Answer.COULD_NOT_BE_TOLD),
+        ("It rose by 4.19 TWh.", Answer.INCONCLUSIVE),
     ]:
         root = project(tmp_path, report, {"drop": 4.1927})
         assert check_numbers(root, bindings=bindings).decision.answer is answer, report
     root = project(tmp_path, "4.2 and 4.19", {"drop": 4.1927})
-    assert check_numbers(root, bindings={"4.2 and 4.19": "drop"}).decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert check_numbers(root, bindings={"4.2 and 4.19": "drop"}).decision.answer is Answer.INCONCLUSIVE
     assert [n.cls for n in check_numbers(root, bindings={"4.2": "drop"}).numbers] == ["bound", "matched"]
 
 
 def test_a_marker_with_no_number_before_it_is_open(tmp_path: Path) -> None:
     found = check_numbers(project(tmp_path, "It is 4.19.\n\nSo <!-- =results.a -->", {"a": 4.19}))
-    assert found.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert found.decision.answer is Answer.INCONCLUSIVE
     assert found.decision.open == ["report.md:3 the marker =results.a has no number before it"]
 
 
 def test_named_exemptions_are_listed(tmp_path: Path) -> None:
     root = project(tmp_path, "It is 4.19.\n\nThe budget was 3000 euros.", {"a": 4.19})
-    found = check_numbers(root, exempt=["budget was"])
-    assert (found.decision.answer, found.numbers[1].reason) == (Answer.HOLDS, "named as exempt")
+    found = check_numbers(root, set_aside=["budget was"])
+    assert (found.decision.answer, found.numbers[1].reason) == (Answer.HOLDS, "named in set_aside")
 
 
 def test_a_notebook_is_read_by_cells_and_their_outputs(tmp_path: Path) -> None:
@@ -219,13 +219,13 @@ def test_a_notebook_is_read_by_cells_and_their_outputs(tmp_path: Path) -> None:
     found = check_numbers(root, report="report.ipynb")
     assert [(n.place, n.text, n.cls) for n in found.numbers] == [
         ("cell 1 line 2", "4.19", "matched"),
-        ("cell 2 line 1", "7.77", "exempt"),
+        ("cell 2 line 1", "7.77", "set_aside"),
         ("cell 2 line 2", "9.99", "without_source"),
         ("cell 3 line 1", "4.19", "matched"),
     ]
     assert found.numbers[1].reason == "code"
     (root / "report.ipynb").write_text("{}", encoding="utf-8")
-    assert check_numbers(root, report="report.ipynb").decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert check_numbers(root, report="report.ipynb").decision.answer is Answer.INCONCLUSIVE
 
 
 def test_a_notebook_is_read_in_the_form_that_is_shown_and_its_raw_cells_too(tmp_path: Path) -> None:
@@ -249,10 +249,10 @@ def test_a_notebook_is_read_in_the_form_that_is_shown_and_its_raw_cells_too(tmp_
     assert [(n.text, n.cls.value, n.reason) for n in found.numbers] == [
         ("66.6 TWh", "without_source", "no source"),
         ("77.7 TWh", "without_source", "no source"),
-        ("4.19", "exempt", "another form of an output"),
+        ("4.19", "set_aside", "another form of an output"),
         ("88.8", "without_source", "no source"),
         ("99.9 TWh", "without_source", "no source"),
-        ("5", "exempt", "traceback"),
+        ("5", "set_aside", "traceback"),
     ]
 
 
@@ -270,10 +270,10 @@ ELSEWHERE = {
 @pytest.mark.parametrize(
     ("name", "text"), [(name, text) for name, texts in ELSEWHERE.items() for text in texts]
 )
-def test_a_text_that_stands_elsewhere_could_not_be_told(name: str, text: str, tmp_path: Path) -> None:
+def test_a_text_that_stands_elsewhere_inconclusive(name: str, text: str, tmp_path: Path) -> None:
     root = project(tmp_path, f"It is 4.19.\n\n{text}\n", {"a": 4.19}, name)
     found = check_numbers(root, report=name, strict=True)
-    assert found.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert found.decision.answer is Answer.INCONCLUSIVE
     assert found.problems[0].startswith(f"{name}:3 a text that stands elsewhere was not read: ")
 
 
@@ -319,7 +319,7 @@ def test_a_prediction_vouches_only_for_what_the_text_calls_predicted(
     root = project(tmp_path, report, {"curtailment_pct": 45.85}, prereg__toml=PREDICTED)
     found = check_numbers(root)
     assert [n.cls.value for n in found.numbers] == classes
-    assert found.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert found.decision.answer is Answer.INCONCLUSIVE
 
 
 @pytest.mark.parametrize(
@@ -327,7 +327,7 @@ def test_a_prediction_vouches_only_for_what_the_text_calls_predicted(
 )
 def test_a_mark_that_is_found_by_chance_grounds_no_report(report: str, tmp_path: Path) -> None:
     found = check_numbers(project(tmp_path, report, {"n": 2}))
-    assert found.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert found.decision.answer is Answer.INCONCLUSIVE
     assert found.problems == ["report.md: no number found that has one source"]
 
 
@@ -336,7 +336,7 @@ def test_a_list_of_marks_among_a_crowd_of_values_is_exempt(tmp_path: Path) -> No
         tmp_path, "It is 4.19.\n\n5. Wind\n6. Sun", {"a": 4.19, "all": [5 + i / 1000 for i in range(40)]}
     )
     found = check_numbers(root, strict=True)
-    assert (found.decision.answer, found.exempted) == (Answer.HOLDS, "2 (2 list marker)")
+    assert (found.decision.answer, found.set_aside_counts) == (Answer.HOLDS, "2 (2 list marker)")
 
 
 def test_a_quantity_in_a_name_of_the_results_is_not_exempt(tmp_path: Path) -> None:
@@ -352,7 +352,7 @@ def test_a_number_too_long_to_be_listed_is_cut_with_a_sign_that_it_goes_on() -> 
 @pytest.mark.parametrize("layout", [r"\definecolor{x}{rgb}{0.25,0.5,0.75}", r"\colorlet{x}{red!37}"])
 def test_a_command_that_sets_a_colour_states_no_number(layout: str) -> None:
     found = find_numbers(f"{layout} It is 4.19.", "latex")
-    assert [number.text for number in found if number.exempt is None] == ["4.19"]
+    assert [number.text for number in found if number.set_aside is None] == ["4.19"]
 
 
 def test_the_values_of_a_json_source_are_of_the_bytes_that_the_answer_is_bound_to(
@@ -377,21 +377,21 @@ def test_a_cell_that_is_a_number_to_python_alone_is_no_source(tmp_path: Path, ce
     root = project(tmp_path, "It is 1500 MW and 4.19 m.", {"a": 4.19}, t__csv=f"bus,p\nx,7\ny,{cell}\n")
     found = check_numbers(root, sources=["results", "t.csv"])
     assert found.numbers[0].cls is NumberClass.WITHOUT_SOURCE
-    assert found.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert found.decision.answer is Answer.INCONCLUSIVE
 
 
 @pytest.mark.parametrize("name", ["results.json", "t.csv", "copy.txt"])
-def test_a_report_that_is_itself_a_source_could_not_be_told(name: str, tmp_path: Path) -> None:
+def test_a_report_that_is_itself_a_source_inconclusive(name: str, tmp_path: Path) -> None:
     root = project(tmp_path, '{"a": 4.19}', {"a": 4.19}, "copy.txt", t__csv="a\n4.19\n")
     found = check_numbers(root, report=name, sources=["results", "t.csv"], strict=True)
-    assert found.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert found.decision.answer is Answer.INCONCLUSIVE
     assert found.problems[:1] == [f"{name}: is itself a source of its numbers, so that each of them is found"]
 
 
 def test_what_is_exempt_is_counted_by_its_reasons(tmp_path: Path) -> None:
     found = check_numbers(project(tmp_path, "In 2009 and 2010 it was 4.19 (Figure 7).", {"a": 4.19}))
-    assert found.exempted == "3 (2 year, 1 reference)"
-    assert check_numbers(project(tmp_path, "It is 4.19", {"a": 4.19})).exempted == ""
+    assert found.set_aside_counts == "3 (2 year, 1 reference)"
+    assert check_numbers(project(tmp_path, "It is 4.19", {"a": 4.19})).set_aside_counts == ""
 
 
 @pytest.mark.parametrize("name", ["nile", "sunspots"])
@@ -427,15 +427,15 @@ def test_a_report_on_real_results_has_each_number_in_its_class(field_case: Calla
     assert [(n.line, n.text, n.cls.value) for n in found.numbers] == [
         (3, "1", "matched"),
         (5, "168", "matched"),
-        (5, "2024", "exempt"),
+        (5, "2024", "set_aside"),
         (5, "1", "matched"),
-        (5, "2021", "exempt"),
-        (7, "2", "exempt"),
+        (5, "2021", "set_aside"),
+        (7, "2", "set_aside"),
         (9, "15.94 TWh", "matched"),
         (9, "4.193 TWh", "matched"),
         (9, "1.92 TWh", "matched"),
         (9, "45.85 %", "matched"),
-        (9, "2", "exempt"),
+        (9, "2", "set_aside"),
         (10, "0.0 %", "matched"),
         (10, "3.45 TWh", "matched"),
         (11, "3.45 TWh", "without_source"),

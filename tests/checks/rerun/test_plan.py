@@ -96,7 +96,7 @@ def test_leaving_out_values_of_the_results_is_counted_and_leaving_out_all_tells_
         assert "1 not compared, as [run] ignore says: results.json: slope" in values
         assert "1 not compared, as [run] ignore says: results.json: slope" in found.decision.open
     else:
-        assert found.decision.answer is Answer.COULD_NOT_BE_TOLD
+        assert found.decision.answer is Answer.INCONCLUSIVE
         assert "results.json: nothing of it was compared" in found.decision.open[0]
         assert "2 not compared, as [run] ignore says: results.json: slope, results.json: n" in values
 
@@ -131,13 +131,13 @@ def test_a_source_of_numbers_that_the_command_reads_is_an_input(
     assert run_again(project).decision.answer is Answer.HOLDS
 
 
-def test_a_source_of_numbers_that_is_neither_could_not_be_told_and_nothing_stands_on_it(
+def test_a_source_of_numbers_that_is_neither_inconclusive_and_nothing_stands_on_it(
     sourced: Callable[..., Path], run_again: Again
 ) -> None:
     project = sourced()
     found = run_again(project)
     assert found.ran is None
-    assert found.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert found.decision.answer is Answer.INCONCLUSIVE
     assert found.decision.open[0].startswith(
         "table.csv: a source of numbers, and no rerun compares it; declare"
     )

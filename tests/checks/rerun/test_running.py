@@ -76,7 +76,7 @@ def test_an_ignored_key_is_not_compared_and_ignoring_all_tells_nothing(
     one = scripted(HONEST, {**VALUES, "slope": 9}, 'ignore = ["slope"]', name="one")
     assert run_again(one).decision.answer is Answer.HOLDS
     everything = scripted(HONEST, VALUES, 'ignore = ["*"]', name="two")
-    assert run_again(everything).decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert run_again(everything).decision.answer is Answer.INCONCLUSIVE
 
 
 @pytest.mark.parametrize(
@@ -87,11 +87,11 @@ def test_an_ignored_key_is_not_compared_and_ignoring_all_tells_nothing(
         ("syntax error here", "ended with exit status 1"),
     ],
 )
-def test_a_run_that_fails_could_not_be_told_and_its_last_words_are_kept(
+def test_a_run_that_fails_inconclusive_and_its_last_words_are_kept(
     scripted: Scripted, run_again: Again, script: str, said: str
 ) -> None:
     found = run_again(scripted(script + "\n", VALUES))
-    assert found.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert found.decision.answer is Answer.INCONCLUSIVE
     assert said in found.decision.open[0]
     if "ValueError" in script:
         assert "ValueError: no data" in _evidence(found, "last output")
@@ -109,7 +109,7 @@ def test_without_results_there_is_nothing_to_run_for(scripted: Scripted, run_aga
     project = scripted(HONEST, VALUES)
     (project / "results.json").unlink()
     found = run_again(project)
-    assert found.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert found.decision.answer is Answer.INCONCLUSIVE
     assert found.ran is None
     assert "run the project's code first" in found.decision.open[0]
 
@@ -134,9 +134,9 @@ def test_outputs_outside_the_project_are_refused(scripted: Scripted, path: str) 
         rerun(open_project(project), trusted=True)
 
 
-def test_a_program_that_is_nowhere_could_not_be_told(scripted: Scripted, run_again: Again) -> None:
+def test_a_program_that_is_nowhere_inconclusive(scripted: Scripted, run_again: Again) -> None:
     found = run_again(scripted(HONEST, VALUES, 'command = ["no-such-program-anywhere"]'))
-    assert found.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert found.decision.answer is Answer.INCONCLUSIVE
     assert found.decision.open[0].startswith("no-such-program-anywhere: no such program on PATH")
 
 
@@ -213,7 +213,7 @@ def test_results_hidden_in_an_environment_of_the_project_are_named_and_nothing_r
     (project / ".venv" / "share").mkdir(exist_ok=True)
     shutil.copy(project / "results.json", project / ".venv" / "share" / "kept")
     found = run_again(project)
-    assert found.decision.answer is Answer.COULD_NOT_BE_TOLD
+    assert found.decision.answer is Answer.INCONCLUSIVE
     assert ".venv/share/kept: holds the same bytes as an output" in found.decision.open[0]
     assert found.ran is None
 

@@ -26,7 +26,7 @@ Ignored = Callable[[list[str]], set[str]]
 _WORDS = {
     Answer.HOLDS: "passed",
     Answer.DOES_NOT_HOLD: "failed",
-    Answer.COULD_NOT_BE_TOLD: "could not be told",
+    Answer.INCONCLUSIVE: "inconclusive",
 }
 _IGNORED = "git ignores this file: a clone will lack it"
 
@@ -94,7 +94,7 @@ class _ArtifactReader:
 def _decision(seen: _Seen, ignored: bool) -> Decision:
     finding = seen.finding
     if finding.unknown is not None:
-        answer = Answer.COULD_NOT_BE_TOLD
+        answer = Answer.INCONCLUSIVE
     else:
         answer = Answer.HOLDS if finding.fault is None else Answer.DOES_NOT_HOLD
     notes = [] if finding.fault is None else [finding.fault]

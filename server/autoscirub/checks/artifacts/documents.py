@@ -43,7 +43,7 @@ _MAX_DEPTH = 1000
 class _SvgReader:
     """Follows one SVG document through expat, which expands nothing and fetches nothing here.
 
-    The handlers raise CheckError to stop the parser; `look_svg` turns it into *could not be told*.
+    The handlers raise CheckError to stop the parser; `look_svg` turns it into *inconclusive*.
     """
 
     def __init__(self) -> None:

@@ -68,7 +68,7 @@ def resolve(root: str, path: str) -> str:
 
 
 def open_file(directories: Directories, path: str, real: str) -> BinaryIO | ArtifactFinding:
-    """The open file at `real`, which `path` resolved to; or why it fails or could not be told.
+    """The open file at `real`, which `path` resolved to; or why it fails or is inconclusive.
 
     A regular, non-empty file. `directories` are those of the project, for hints.
     """

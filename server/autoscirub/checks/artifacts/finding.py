@@ -51,7 +51,7 @@ _BYTES_LITERAL = re.compile(r"""b'(?:[^'\\]|\\.)*'?|b"(?:[^"\\]|\\.)*"?""")
 
 @dataclass(frozen=True)
 class ArtifactFinding:
-    """One look: a fault (the file fails), or something unknown (it could not be told), or neither (it passes)."""
+    """One look: a fault (the file fails), or something unknown (it is inconclusive), or neither (it passes)."""
 
     fault: str | None = None
     unknown: str | None = None

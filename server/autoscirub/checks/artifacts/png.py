@@ -61,7 +61,7 @@ def walk_png(source: BinaryIO, limit: int) -> ArtifactFinding | tuple[int, int]:
         return ArtifactFinding(fault=f"not a PNG: {likeness(head)}")
     source.seek(len(_START))
     pixels: _Pixels | None = None
-    beside_pixels = 0
+    around_pixels = 0
     while True:
         at = source.tell()
         header = source.read(8)
@@ -86,8 +86,8 @@ def walk_png(source: BinaryIO, limit: int) -> ArtifactFinding | tuple[int, int]:
         if int.from_bytes(stored, "big") != checksum:
             return broken("PNG", f"chunk {name} at byte {at} does not match its checksum")
         if name not in ("IDAT", "fdAT"):
-            beside_pixels += length
-        if beside_pixels > PARSED_BYTES:  # Pillow would hold them all
+            around_pixels += length
+        if around_pixels > PARSED_BYTES:  # Pillow would hold them all
             return ArtifactFinding(
                 unknown=f"it holds over {PARSED_BYTES} bytes beside its pixels, more than is read here"
             )

@@ -117,7 +117,7 @@ def _add_numbers(found: dict[str, str], check_id: str, answer: Decision) -> None
 
 
 def _bound(answer: Decision) -> str:
-    """An answer by what it is bound to; one that is bound to nothing, by why it could not be told."""
+    """An answer by what it is bound to; one that is bound to nothing, by why it is inconclusive."""
     return _digest(_json([answer.answer.value, answer.inputs_digest or answer.open]))
 
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 CRITERION_WORDS: dict[CriterionStatus, tuple[Answer, str]] = {
     "satisfied": (Answer.HOLDS, "satisfied"),
     "not_satisfied": (Answer.DOES_NOT_HOLD, "not satisfied"),
-    "cannot_assess": (Answer.COULD_NOT_BE_TOLD, "cannot assess"),
-    "error": (Answer.COULD_NOT_BE_TOLD, "error"),
+    "cannot_assess": (Answer.INCONCLUSIVE, "cannot assess"),
+    "error": (Answer.INCONCLUSIVE, "error"),
 }
 """A criterion's status -> the answer and the word for it."""
 
@@ -75,7 +75,7 @@ def criterion_status(answers: Iterable[Answer], reading: bool, *, error: bool = 
         return "not_satisfied"
     if error:
         return "error"
-    if Answer.COULD_NOT_BE_TOLD in found or reading or not found:
+    if Answer.INCONCLUSIVE in found or reading or not found:
         return "cannot_assess"
     return "satisfied"
 
@@ -99,7 +99,7 @@ def _decide(
     answers = (part.decision.answer for part in parts)
     status = criterion_status(answers, reading, error=read is not None and read.error)
     unread = _unread(criterion, parts) if reading else []
-    missing = _of(parts, Answer.DOES_NOT_HOLD) + _of(parts, Answer.COULD_NOT_BE_TOLD)
+    missing = _of(parts, Answer.DOES_NOT_HOLD) + _of(parts, Answer.INCONCLUSIVE)
     gaps = [part.gap for part in missing]
     actions = [action for part in missing for action in part.actions]
     if unread and not missing:
@@ -224,8 +224,8 @@ def verify_criteria(
             result, decision = _decide(criterion, inputs, rests_on, at)
             claim = None if fresh else (claimed or {}).get(name)
             if claim is not None and _comes_out_again(claim, result):
-                kept_from = claim.result.reused_from_round or claim.round
-                result = result.model_copy(update={"reused_from_round": kept_from})
+                reused_from = claim.result.reused_from_round or claim.round
+                result = result.model_copy(update={"reused_from_round": reused_from})
                 done.reused.append(name)
             else:
                 if because := _because(earlier, rests_on):

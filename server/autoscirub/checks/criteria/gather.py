@@ -76,12 +76,12 @@ def numbers_of(
 
 
 def _asked(check: RubricNumbers, config: NumbersConfig) -> NumbersConfig:
-    """A check's own settings, and the configuration's where it has none. What is exempt or bound adds up."""
+    """A check's own settings, and the configuration's where it has none. What is set aside or bound adds up."""
     return NumbersConfig(
         sources=check.sources or config.sources,
         strict=config.strict if check.strict is None else check.strict,
         bindings={**config.bindings, **check.bindings},
-        exempt=[*config.exempt, *check.exempt],
+        set_aside=[*config.set_aside, *check.set_aside],
     )
 
 
@@ -93,8 +93,8 @@ def _numbers(root: Path, config: ProjectConfig, asked: NumbersConfig, report: st
         return Decision(
             subject=report or "report",
             question="Is every number in the report found in the results?",
-            answer=Answer.COULD_NOT_BE_TOLD,
-            word="could not be told",
+            answer=Answer.INCONCLUSIVE,
+            word="inconclusive",
             open=[str(error).replace(f"{root}/", "")],
             at=now(),
         )

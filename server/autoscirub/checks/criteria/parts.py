@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from autoscirub.checks.results import Results
     from autoscirub.models import Criterion, RubricCheck, RubricExpr, RubricNumbers, RubricRerun
 
-_UNTOLD = "could not be told"
+_INCONCLUSIVE = "inconclusive"
 _NAMED_NUMBERS = 10
 """Numbers, or values that moved, that a gap names."""
 _KEPT_VALUE = 2_000
@@ -94,15 +94,15 @@ def part_keys(criterion: Criterion) -> list[ArtifactKey | None]:
 
 def _undecided(check: RubricCheck, at: str) -> Part:
     action = f'check "{check.id}" needs a version that decides {check.kind}; nothing in the work closes it'
-    return _untold(check, f"{check.kind}: not decided by this version", action, at)
+    return _inconclusive(check, f"{check.kind}: not decided by this version", action, at)
 
 
-def _untold(check: RubricCheck, why: str, action: str, at: str) -> Part:
+def _inconclusive(check: RubricCheck, why: str, action: str, at: str) -> Part:
     decision = Decision(
         subject=check.id,
         question=check.description or f"Does the {check.kind} check hold?",
-        answer=Answer.COULD_NOT_BE_TOLD,
-        word=_UNTOLD,
+        answer=Answer.INCONCLUSIVE,
+        word=_INCONCLUSIVE,
         open=[why],
         at=at,
     )
@@ -138,7 +138,9 @@ def _numbers(check: RubricNumbers, answer: Decision, at: str) -> Part:
 def _rerun(check: RubricRerun, answer: Decision | None, at: str) -> Part:
     if answer is None:
         why = "not rerun: nothing says how; name the command in [run] of autoscirub.toml"
-        return _untold(check, why, "say in [run] of autoscirub.toml how the results come out of the code", at)
+        return _inconclusive(
+            check, why, "say in [run] of autoscirub.toml how the results come out of the code", at
+        )
     decision = answer.model_copy(update={"subject": check.id, "at": at})
     counted = counted_values(answer)
     if answer.answer is Answer.HOLDS:
@@ -146,7 +148,7 @@ def _rerun(check: RubricRerun, answer: Decision | None, at: str) -> Part:
         weak = f"; {PLAIN_PROCESS}" if weakly_isolated(answer) else ""
         told = "; ".join(filter(None, [RERUN_WORDS[answer.answer], counted]))
         return Part(decision, found=[f"rerun: {told}{weak}"])
-    if answer.answer is Answer.COULD_NOT_BE_TOLD:
+    if answer.answer is Answer.INCONCLUSIVE:
         why = answer.open[0] if answer.open else answer.word
         return Part(
             decision, gap=f"rerun: {why}", actions=["make it run: autoscirub trust, then autoscirub rerun"]
@@ -264,8 +266,8 @@ def _artifact(subject: str, key: ArtifactKey, inputs: Inputs, at: str) -> Part:
         decision = Decision(
             subject=subject,
             question=f"Is {path} there?",
-            answer=Answer.COULD_NOT_BE_TOLD,
-            word=_UNTOLD,
+            answer=Answer.INCONCLUSIVE,
+            word=_INCONCLUSIVE,
             open=[state],
             at=at,
         )
@@ -276,7 +278,7 @@ def _artifact(subject: str, key: ArtifactKey, inputs: Inputs, at: str) -> Part:
         [seen] = found.evidence
         words = f"{path} ({seen.size:,} bytes, sha256 {(seen.sha256 or '')[:12]}…)"
         return Part(decision, found=[f"{words}; {said}" if said else words], paths=[key[0]])
-    if found.answer is Answer.COULD_NOT_BE_TOLD:
+    if found.answer is Answer.INCONCLUSIVE:
         action = f"make {path} such that it can be opened here"
     else:
         action = f"produce {path}" if said == NOT_THERE else f"produce {path} anew, since it fails: {said}"

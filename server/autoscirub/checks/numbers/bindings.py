@@ -18,7 +18,7 @@ _MAX_SNIPPET = 300
 _NUMBER = r"(?P<n>[-+\u2212]?[0-9.][0-9.,]*)"
 
 
-def apply_bindings(spots: Occurrences, bindings: Mapping[str, str]) -> list[str]:
+def apply_bindings(occurrences: Occurrences, bindings: Mapping[str, str]) -> list[str]:
     """Bind each number that a snippet points at; returns what is open about them, in words.
 
     In a snippet `#` stands for the number, whatever it is: `fell by # TWh` still binds when the number or the text
@@ -28,7 +28,7 @@ def apply_bindings(spots: Occurrences, bindings: Mapping[str, str]) -> list[str]
     """
     if len(bindings) > MAX_BINDINGS:
         raise CheckError(f"{len(bindings):,} bindings, more than the limit of {MAX_BINDINGS:,}")
-    starts = [number.start for number in spots.numbers]
+    starts = [number.start for number in occurrences.numbers]
     opened = []
     for snippet, key in bindings.items():
         if len(snippet) > _MAX_SNIPPET:
@@ -37,9 +37,9 @@ def apply_bindings(spots: Occurrences, bindings: Mapping[str, str]) -> list[str]
             opened.append(f'the binding "{snippet}" must hold exactly one number, or # in its place')
             continue
         bound = 0
-        for match in _pattern(snippet).finditer(spots.text):
+        for match in _pattern(snippet).finditer(occurrences.text):
             start, end = match.span("n") if "#" in snippet else match.span()
-            inside = spots.numbers[bisect_left(starts, start) : bisect_left(starts, end)]
+            inside = occurrences.numbers[bisect_left(starts, start) : bisect_left(starts, end)]
             if "#" not in snippet and len(inside) != 1:
                 opened.append(
                     f'the binding "{snippet}" holds {len(inside)} numbers; put # in place of the one'
@@ -48,7 +48,7 @@ def apply_bindings(spots: Occurrences, bindings: Mapping[str, str]) -> list[str]
                 break
             for number in inside[:1]:
                 number.bound_to = key
-                number.exempt = number.soft = None
+                number.set_aside = number.soft = None
                 bound += 1
         if not bound:
             opened.append(f'the binding "{snippet}" -> {key} is found nowhere in the report')

@@ -56,14 +56,14 @@ class NumbersFound:
     wrong: list[ReportNumber] = field(default_factory=list, repr=False)
     """Those for which it does not hold."""
     unsettled: list[ReportNumber] = field(default_factory=list, repr=False)
-    """Those for which it could not be told."""
+    """Those for which it is inconclusive."""
     problems: list[str] = field(default_factory=list, repr=False)
-    """What else it could not be told for, such as a source that cannot be read."""
+    """What else it is inconclusive for, such as a source that cannot be read."""
 
     @property
-    def exempted(self) -> str:
+    def set_aside_counts(self) -> str:
         """How many numbers were not looked for, and why, in one line: `7 (2 year, 3 citation, 2 code)`."""
-        reasons = Counter(number.reason for number in self.numbers if number.cls is NumberClass.EXEMPT)
+        reasons = Counter(number.reason for number in self.numbers if number.cls is NumberClass.SET_ASIDE)
         told = ", ".join(f"{count:,} {reason}" for reason, count in reasons.most_common())
         return f"{reasons.total():,} ({told})" if reasons else ""
 
@@ -75,20 +75,20 @@ def check_numbers(
     sources: Sequence[str] | None = None,
     strict: bool | None = None,
     bindings: Mapping[str, str] | None = None,
-    exempt: Sequence[str] | None = None,
+    set_aside: Sequence[str] | None = None,
 ) -> NumbersFound:
     """Whether every number in the report is found in the results.
 
     `report`: path from the project root; default: the configured one, else report.md. `sources`: any of `results`
     (or one of its keys, such as `results.model`), `predictions`, and paths of .csv, .tsv and .json files; default:
-    results and predictions. `bindings`: snippet of the report -> key. `exempt`: regular expressions are not taken;
-    a number whose text, or whose line's text, holds one of these strings is exempt. What is None is as `[numbers]`
+    results and predictions. `bindings`: snippet of the report -> key. `set_aside`: regular expressions are not taken;
+    a number whose text, or whose line's text, holds one of these strings is set aside. What is None is as `[numbers]`
     of the configuration says.
 
-    Holds when every number is bound, matched, ambiguous or exempt, and at least one is bound or matched. Does not
+    Holds when every number is bound, matched, ambiguous or set aside, and at least one is bound or matched. Does not
     hold when a bound number is wrong and, under `strict`, when one is without source. What could not be read, no
     number, a number without source, one that is lost in a crowd of sources and, under `strict`, one that could be
-    several different values could not be told. Raises CheckError for a project or argument that cannot be used.
+    several different values are inconclusive. Raises CheckError for a project or argument that cannot be used.
     """
     root = Path(project_root(project))
     config = load_config(root).values
@@ -96,7 +96,7 @@ def check_numbers(
         sources=config.numbers.sources if sources is None else list(sources),
         strict=config.numbers.strict if strict is None else strict,
         bindings=dict(config.numbers.bindings if bindings is None else bindings),
-        exempt=list(config.numbers.exempt if exempt is None else exempt),
+        set_aside=list(config.numbers.set_aside if set_aside is None else set_aside),
     )
     return decide_numbers(root, config, asked, report=report)
 
@@ -107,33 +107,33 @@ def decide_numbers(
     """`check_numbers` with its settings at hand: of `config` only where the report and the results are."""
     name = report or find_report(root, config.report)
     if name is None:
-        return _untold("report", ["there is no report: write report.md, or say which file it is"])
+        return _inconclusive("report", ["there is no report: write report.md, or say which file it is"])
     if (fault := path_faults(name)) is not None:
         raise CheckError(fault)
     limit = NOTEBOOK_LIMIT if name.lower().endswith(".ipynb") else REPORT_LIMIT
     try:
         data = read_regular(root / name, limit=limit, within=root, error=CheckError)
         if data is None:
-            return _untold(name, [f"{name}: is not there"])
-        spots = spot(read_prose(_decoded(data), FORMATS.get(Path(name).suffix.lower(), "text")))
+            return _inconclusive(name, [f"{name}: is not there"])
+        occurrences = spot(read_prose(_decoded(data), FORMATS.get(Path(name).suffix.lower(), "text")))
         gathered = gather_sources(root, config, asked.sources)
     except CheckError as error:
-        return _untold(name, [str(error).replace(f"{root}/", "")])
+        return _inconclusive(name, [str(error).replace(f"{root}/", "")])
     opened = list(gathered.problems)
     if any(file.sha256 == sha256_bytes(data) for file in gathered.files):
         opened.append(f"{name}: is itself a source of its numbers, so that each of them is found")
     opened += [
         f"{name}:{place} a text that stands elsewhere was not read: {shown(told, 80)}"
-        for place, told in spots.elsewhere[:_LISTED]
+        for place, told in occurrences.elsewhere[:_LISTED]
     ]
     opened += [
         f"{name}:{line} the marker ={shown(key)} has no number before it"
-        for line, key in spots.loose[:_LISTED]
+        for line, key in occurrences.loose[:_LISTED]
     ]
-    mark_labels(spots, gathered.labels)
-    opened += apply_bindings(spots, asked.bindings)
-    numbers = classify(spots, gathered.sources, asked.exempt)
-    how = strict_json([asked.strict, sorted(asked.bindings.items()), asked.exempt, asked.sources])
+    mark_labels(occurrences, gathered.labels)
+    opened += apply_bindings(occurrences, asked.bindings)
+    numbers = classify(occurrences, gathered.sources, asked.set_aside)
+    how = strict_json([asked.strict, sorted(asked.bindings.items()), asked.set_aside, asked.sources])
     digest = hashlib.sha256()
     for part in (sha256_bytes(data), *(f"{file.path} {file.sha256}" for file in gathered.files), how):
         digest.update(part.encode() + b"\n")
@@ -161,7 +161,7 @@ def _decide(
     if wrong:
         answer, word = Answer.DOES_NOT_HOLD, "not found"
     elif opened or unsettled or crowded or not grounded:
-        answer, word = Answer.COULD_NOT_BE_TOLD, "could not be told"
+        answer, word = Answer.INCONCLUSIVE, "inconclusive"
     else:
         answer, word = Answer.HOLDS, "found"
     decision = Decision(
@@ -218,12 +218,12 @@ def _decoded(data: bytes) -> str:
         return data.decode("cp1252", "replace")  # digits read alike
 
 
-def _untold(subject: str, opened: list[str]) -> NumbersFound:
+def _inconclusive(subject: str, opened: list[str]) -> NumbersFound:
     decision = Decision(
         subject=subject,
         question=f"Is every number in {subject} found in the results?",
-        answer=Answer.COULD_NOT_BE_TOLD,
-        word="could not be told",
+        answer=Answer.INCONCLUSIVE,
+        word="inconclusive",
         open=opened,
         at=now(),
     )

@@ -1,4 +1,4 @@
-"""Of each number of a report what it is: bound, matched, ambiguous, exempt or without source."""
+"""Of each number of a report what it is: bound, matched, ambiguous, set aside or without source."""
 
 from __future__ import annotations
 
@@ -20,25 +20,27 @@ if TYPE_CHECKING:
     from autoscirub.checks.numbers.occurrence import Occurrence
 
 _FORMS = MARKS - {NUMBER_WORD}
-"""Marks that several values would do for are exempt: no list of four items is in doubt for its numbers."""
+"""Marks that several values would do for are set aside: no list of four items is in doubt for its numbers."""
 
 
 class _Known:
     """What the numbers of one report are looked up in."""
 
-    def __init__(self, text: str, sources: Sequence[Source], exempt: Sequence[str]) -> None:
+    def __init__(self, text: str, sources: Sequence[Source], set_aside: Sequence[str]) -> None:
         self.text = text
         self.results = SourceIndex(source for source in sources if source.origin != "predictions")
         self.stated = SourceIndex(source for source in sources if source.origin == "predictions")
         self.hints = Hints(self.results)
-        self.exempt = [words for words in exempt if words]
+        self.set_aside = [words for words in set_aside if words]
 
 
-def classify(spots: Occurrences, sources: Sequence[Source], exempt: Sequence[str] = ()) -> list[ReportNumber]:
+def classify(
+    occurrences: Occurrences, sources: Sequence[Source], set_aside: Sequence[str] = ()
+) -> list[ReportNumber]:
     """The class of every number, in the report's order. Time grows with the numbers, and sources × log sources."""
-    known = _Known(spots.text, sources, exempt)
+    known = _Known(occurrences.text, sources, set_aside)
     answers: list[ReportNumber] = []
-    for number in spots.numbers:
+    for number in occurrences.numbers:
         answer = _one(number, known)
         if answer.cls is NumberClass.WITHOUT_SOURCE and number.parts and not number.bound_to:
             parts = [_one(part, known) for part in number.parts]
@@ -52,10 +54,10 @@ def classify(spots: Occurrences, sources: Sequence[Source], exempt: Sequence[str
 def _one(number: Occurrence, known: _Known) -> ReportNumber:
     if number.bound_to is not None:
         return _bound(number, number.bound_to, known)
-    if number.exempt is not None:
-        return _answer(number, NumberClass.EXEMPT, reason=number.exempt)
-    if any(words == number.text or words in number.context for words in known.exempt):
-        return _answer(number, NumberClass.EXEMPT, reason="named as exempt")
+    if number.set_aside is not None:
+        return _answer(number, NumberClass.SET_ASIDE, reason=number.set_aside)
+    if any(words == number.text or words in number.context for words in known.set_aside):
+        return _answer(number, NumberClass.SET_ASIDE, reason="named in set_aside")
     if not number.readings:
         return _answer(number, NumberClass.WITHOUT_SOURCE, reason="cannot be read as one number")
     found = match(number, known.results)
@@ -70,7 +72,7 @@ def _one(number: Occurrence, known: _Known) -> ReportNumber:
         only = Match(1, 1, stated.sources[:1]) if one else stated
         return replace(_found(number, only), weak=True)
     if number.soft is not None:
-        return _answer(number, NumberClass.EXEMPT, reason=number.soft)
+        return _answer(number, NumberClass.SET_ASIDE, reason=number.soft)
     nearest = known.hints.nearest(number)
     if stated.count:
         reason = f"only stated beforehand, in {stated.sources[0].key}"

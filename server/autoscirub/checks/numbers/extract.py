@@ -15,7 +15,7 @@ from autoscirub.checks.numbers.notebook import from_notebook
 from autoscirub.checks.numbers.occurrence import Lines, Occurrence, Sweep
 from autoscirub.checks.numbers.parse import digits_as_ascii, read_number
 from autoscirub.checks.numbers.prose import Prose
-from autoscirub.checks.numbers.set_aside import exempt_regions, is_year, part_of_a_name
+from autoscirub.checks.numbers.set_aside import is_year, part_of_a_name, set_aside_regions
 from autoscirub.checks.numbers.units import SCALES, UNIT, claim_of
 from autoscirub.checks.numbers.words import NUMBER_WORD, written_numbers
 from autoscirub.errors import CheckError
@@ -77,7 +77,7 @@ def read_prose(text: str, format: Format) -> Prose:  # noqa: A002 - the word the
 
 
 def find_numbers(text: str, format: Format = "markdown") -> list[Occurrence]:  # noqa: A002
-    """Every number of a report, exempt ones too.
+    """Every number of a report, set aside ones too.
 
     Raises CheckError for a notebook that is none, and for more than MAX_NUMBERS.
     """
@@ -101,13 +101,13 @@ def spot(prose: Prose) -> Occurrences:
     _excuse(found, text, prose)
     loose = _bind(text, found, prose.markers, lines)
     found = sorted([*hidden, *found], key=lambda number: number.start)
-    elsewhere = [(lines.spotted(at, at).place, told) for at, told in prose.elsewhere[:MAX_NUMBERS]]
+    elsewhere = [(lines.occurrence(at, at).place, told) for at, told in prose.elsewhere[:MAX_NUMBERS]]
     return Occurrences(text, found, loose, elsewhere)
 
 
 def _written(text: str, lines: Lines) -> Iterator[Occurrence]:
     for written in written_numbers(text):
-        word = lines.spotted(written.start, written.end)
+        word = lines.occurrence(written.start, written.end)
         word.readings, word.claim = (written.reading,), "apart" if written.claim else ""
         word.soft = None if written.claim else NUMBER_WORD
         yield word
@@ -115,7 +115,7 @@ def _written(text: str, lines: Lines) -> Iterator[Occurrence]:
 
 def _excuse(numbers: list[Occurrence], text: str, prose: Prose) -> None:
     """Say of each number why it is, or may be, no claim."""
-    hard, soft = exempt_regions(text, citations=prose.citations)
+    hard, soft = set_aside_regions(text, citations=prose.citations)
     hard = sorted([*hard, *(r for r in prose.regions if not r.soft)], key=lambda region: region.start)
     soft = sorted([*soft, *(r for r in prose.regions if r.soft)], key=lambda region: region.start)
     in_hard, in_soft = Sweep(hard), Sweep(soft)
@@ -155,35 +155,35 @@ def _one(text: str, match: re.Match[str], comma: bool | None, lines: Lines) -> O
     unit = UNIT.match(text, end)
     if unit and unit[0] == "s" and len(core) == 4:
         unit = None  # the 1790s are no seconds
-    spotted = lines.spotted(start, unit.end() if unit else end)
+    occurrence = lines.occurrence(start, unit.end() if unit else end)
     broken = decimal or "," in core
-    spotted.claim = (
+    occurrence.claim = (
         claim_of(text, start, end, decimal=broken) if unit or not text[end : end + 1].isalnum() else ""
     )
-    if part_of_a_name(text, start, end, decimal=decimal, claim=spotted.claim):
-        spotted.exempt = "part of a name"
-        return spotted
+    if part_of_a_name(text, start, end, decimal=decimal, claim=occurrence.claim):
+        occurrence.set_aside = "part of a name"
+        return occurrence
     exponent = SCALES.get((unit["scale"] or unit["letter"] or "") if unit else "", 0)
     percent = unit["percent"] if unit else None
     kind = "" if not percent else "‰" if percent == "‰" else "%"
     readings = read_number(core, power, base_ten, negative=sign in ("-", "\u2212", "\u2013"), comma=comma)
-    spotted.readings = tuple(r.scaled(exponent).as_share(kind) for r in readings)
+    occurrence.readings = tuple(r.scaled(exponent).as_share(kind) for r in readings)
     if (
         not (power or base_ten or unit)
         and len(core) == 4
         and "1500" <= core < "2200"
         and is_year(text, start, end)
     ):
-        spotted.soft = "year"
+        occurrence.soft = "year"
     near = text[max(0, start - 3) : start].rstrip()
     if near[-1:] in _SIGNS and (comparison := _NAMED.search(text, max(0, start - 70), start)):
-        spotted.name = comparison["name"]
-        spotted.compared = {"≤": "<=", "≥": ">="}.get(comparison["sign"], comparison["sign"])
+        occurrence.name = comparison["name"]
+        occurrence.compared = {"≤": "<=", "≥": ">="}.get(comparison["sign"], comparison["sign"])
     # A unit, a sign and a comparison are said of one number: each piece alone would be looked up without them.
-    one = power or base_ten or sign or spotted.claim or near[-1:] in _BOUNDS
+    one = power or base_ten or sign or occurrence.claim or near[-1:] in _BOUNDS
     if re.search(r"[ ,]", core) and not one and not _is_one_number(core, comma):
-        spotted.parts = tuple(_parts(match, comma, lines))
-    return spotted
+        occurrence.parts = tuple(_parts(match, comma, lines))
+    return occurrence
 
 
 def _is_one_number(core: str, comma: bool | None) -> bool:
@@ -196,7 +196,7 @@ def _parts(match: re.Match[str], comma: bool | None, lines: Lines) -> Iterator[O
     if len(pieces) > 20:
         return
     for piece in pieces:
-        part = lines.spotted(match.start("core") + piece.start(), match.start("core") + piece.end())
+        part = lines.occurrence(match.start("core") + piece.start(), match.start("core") + piece.end())
         part.readings = read_number(piece[0].strip(".,'’"), None, None, negative=False, comma=comma)
         yield part
 
@@ -221,7 +221,7 @@ def _share_units(text: str, numbers: list[Occurrence]) -> None:
         shift = max((reading.shift for reading in right.readings), default=0)
         kind = right.readings[0].kind
         if re.fullmatch(r"\s?\)\s?[×·x]\s?", between) and right.text.startswith("10") and shift:
-            right.exempt, right.soft = "the power of ten of the number before it", None
+            right.set_aside, right.soft = "the power of ten of the number before it", None
         elif not _LINKED.fullmatch(between):
             continue
         if kind in ("%", "‰") and not left.readings[0].kind:
@@ -248,7 +248,7 @@ def _bind(
             or "|" in gap
             or numbers[at].bound_to is not None
         ):
-            loose.append((lines.spotted(offset, offset).line, key))
+            loose.append((lines.occurrence(offset, offset).line, key))
         else:
             numbers[at].bound_to = key
     return loose

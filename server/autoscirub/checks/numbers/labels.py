@@ -48,7 +48,7 @@ def _names(text: str) -> bool:
     )
 
 
-def mark_labels(spots: Occurrences, labels: Iterable[str]) -> None:
+def mark_labels(occurrences: Occurrences, labels: Iterable[str]) -> None:
     """Make the numbers soft that stand in a name at the beginning of a table's cell.
 
     Only there, and only in the whole name: in running text the same words may state a value. Never what states a
@@ -56,11 +56,11 @@ def mark_labels(spots: Occurrences, labels: Iterable[str]) -> None:
     """
     names = frozenset(labels)
     lengths = sorted({len(name) for name in names})
-    for number in spots.numbers if names else ():
-        begins = spots.text.rfind("|", max(0, number.start - 2 * _MAX_LENGTH), number.start) + 1
+    for number in occurrences.numbers if names else ():
+        begins = occurrences.text.rfind("|", max(0, number.start - 2 * _MAX_LENGTH), number.start) + 1
         if not begins or (number.claim and any(sign in number.text for sign in (".", ",", "%", "cent"))):
             continue
-        cell = spots.text[begins : begins + 2 * _MAX_LENGTH]
+        cell = occurrences.text[begins : begins + 2 * _MAX_LENGTH]
         indent = len(cell) - len(cell.lstrip())
         reach = number.end - begins - indent
         for length in lengths:

@@ -29,10 +29,10 @@ class Occurrence:
     start: int
     end: int
     readings: tuple[ParsedNumber, ...] = ()
-    exempt: str | None = None
+    set_aside: str | None = None
     """Why it is no claim: it is not looked up."""
     soft: str | None = None
-    """Why it may be no claim: it is looked up, and exempt when nothing is like it."""
+    """Why it may be no claim: it is looked up, and set aside when nothing is like it."""
     claim: Claim = ""
     """Whether a unit, a percent sign or a currency makes it one, in whatever place it stands."""
     bound_to: str | None = None
@@ -56,13 +56,13 @@ class Occurrence:
         return self.soft in MARKS
 
     def excuse(self, reason: str | None, *, hard: bool) -> None:
-        """Make it exempt for a reason, unless what stands beside it says that it is a claim."""
-        if reason is None or self.exempt is not None:
+        """Make it set aside for a reason, unless what stands beside it says that it is a claim."""
+        if reason is None or self.set_aside is not None:
             return
         if reason not in FIRM and self.claim and (reason not in LIKE_CODE or self.claim == "apart"):
             return
         if hard and reason not in MARKS:
-            self.exempt = reason
+            self.set_aside = reason
         else:
             self.soft = self.soft or reason
 
@@ -93,7 +93,7 @@ class Lines:
         self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
         self._cells = cells
 
-    def spotted(self, start: int, end: int) -> Occurrence:
+    def occurrence(self, start: int, end: int) -> Occurrence:
         line = bisect_right(self._starts, start)
         at, cell = self._starts[line - 1], None
         stop = self._starts[line] - 1 if line < len(self._starts) else len(self._text)
@@ -105,11 +105,11 @@ class Lines:
 
     def hidden(self, piece: Hidden) -> Occurrence:
         """What no reader sees, as one entry: from its first digit to its last."""
-        number = self.spotted(piece.start, piece.start)
+        number = self.occurrence(piece.start, piece.start)
         shown = digits_as_ascii(piece.text)
         if (digits := re.search(r"[0-9](?:.*[0-9])?", " ".join(shown.split()))) is not None:
             number.text = _listed(digits[0])
-        number.exempt = piece.reason
+        number.set_aside = piece.reason
         return number
 
 

@@ -32,7 +32,7 @@ class Region:
     end: int
     reason: str
     soft: bool = False
-    """Looked up all the same, and exempt when nothing is like it."""
+    """Looked up all the same, and set aside when nothing is like it."""
 
 
 @dataclass
@@ -104,7 +104,7 @@ class Prose:
         self.elsewhere.append((self.length, " ".join(text.split())[:80]))
 
     def quote(self, text: str, reason: str, *, soft: bool = False) -> None:
-        """Text that a reader sees, and whose numbers are exempt; *soft*: where nothing is like them."""
+        """Text that a reader sees, and whose numbers are set aside; *soft*: where nothing is like them."""
         start = self.length
         self.add(text)
         self.regions.append(Region(start, self.length, reason, soft))

@@ -1,6 +1,6 @@
-"""What is a number to the eye and no claim about the results: the table of exemptions.
+"""What is a number to the eye and no claim about the results: the table of what is set aside.
 
-*Hard* ones are never looked up. *Soft* ones, and marks, are looked up first, and exempt when nothing in the sources is
+*Hard* ones are never looked up. *Soft* ones, and marks, are looked up first, and set aside when nothing in the sources is
 like them. A unit or a percent sign after the number makes it a claim in most of these places: `FIRM` lists the others.
 """
 
@@ -80,7 +80,7 @@ _SEASON = re.compile(r"\b(?:1[5-9]|2[01])([0-9]{2})[/–-]([0-9]{2})\b(?![./–-
 """A season or a business year, when the second year follows the first: 2015/16."""
 
 
-def exempt_regions(text: str, *, citations: bool = True) -> tuple[list[Region], list[Region]]:
+def set_aside_regions(text: str, *, citations: bool = True) -> tuple[list[Region], list[Region]]:
     """(hard, soft) stretches of `text` by the tables above, each sorted by its start."""
     hard = [Region(m.start(), m.end(), name) for name, pattern in _NAMES for m in pattern.finditer(text)]
     for match in _CITATION.finditer(text) if citations else ():

@@ -121,7 +121,7 @@ def prediction_values(table: dict[str, Any], name: str = "prereg.toml") -> Itera
 def _stated(value: Any, key: str) -> Iterator[Source]:
     if isinstance(value, str):
         for number in find_numbers(value, "text"):
-            if number.exempt is None:
+            if number.set_aside is None:
                 for reading in number.readings[:1]:
                     exact = reading.value
                     whole = exact == exact.to_integral_value()

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 CHECK_WORDS: dict[tuple[str, bool | None], tuple[Answer, str]] = {
     ("expr", True): (Answer.HOLDS, "held"),
     ("expr", False): (Answer.DOES_NOT_HOLD, "did not hold"),
-    ("expr", None): (Answer.COULD_NOT_BE_TOLD, "could not be evaluated"),
+    ("expr", None): (Answer.INCONCLUSIVE, "could not be evaluated"),
     ("artifact", True): (Answer.HOLDS, "passed"),
     ("artifact", False): (Answer.DOES_NOT_HOLD, "failed"),
-    ("artifact", None): (Answer.COULD_NOT_BE_TOLD, "could not be evaluated"),
+    ("artifact", None): (Answer.INCONCLUSIVE, "could not be evaluated"),
 }
 """(kind, passed) -> the answer and the word for it."""
 
-_PASSED = {Answer.HOLDS: True, Answer.DOES_NOT_HOLD: False, Answer.COULD_NOT_BE_TOLD: None}
+_PASSED = {Answer.HOLDS: True, Answer.DOES_NOT_HOLD: False, Answer.INCONCLUSIVE: None}
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 OUTCOME_ANSWERS = {
     Outcome.VERIFIED: Answer.HOLDS,
     Outcome.REFUTED: Answer.DOES_NOT_HOLD,
-    Outcome.FAILED: Answer.COULD_NOT_BE_TOLD,
+    Outcome.FAILED: Answer.INCONCLUSIVE,
 }
 
 

@@ -48,7 +48,7 @@ def basis_of(
     if program is not None:
         told = _digest({**program.environment, "variables": variables})
         # The record knows one sign for what is not told: nothing is compared with it, whatever the reason.
-        environment = TOO_LARGE if program.untold else told
+        environment = TOO_LARGE if program.inconclusive else told
     return RerunBasis(
         code=_digest({"files": copied.code, "command": config.command}),
         inputs=_digest(copied.inputs),

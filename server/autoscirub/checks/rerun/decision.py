@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 RERUN_WORDS: dict[Answer, str] = {
     Answer.HOLDS: "reproduced",
     Answer.DOES_NOT_HOLD: "moved",
-    Answer.COULD_NOT_BE_TOLD: "could not be told",
+    Answer.INCONCLUSIVE: "inconclusive",
 }
 """Reproduced, never computed: numbers that are written into the code come out of it too."""
 
@@ -99,7 +99,7 @@ def decide(
     if counts[ValueStatus.MOVED] or counts[ValueStatus.MISSING]:
         answer = Answer.DOES_NOT_HOLD
     elif tally.unclear or unseen or not agreeing:
-        answer = Answer.COULD_NOT_BE_TOLD
+        answer = Answer.INCONCLUSIVE
         notes += [
             f"{shown(name)}: nothing of it was compared, and it is decided on; see [run] ignore"
             for name in unseen
@@ -125,7 +125,7 @@ def decide(
 
 
 def undecided(why: str, digest: str | None, ran: Isolated | None, copied: Copied | None = None) -> Decision:
-    answer = Answer.COULD_NOT_BE_TOLD
+    answer = Answer.INCONCLUSIVE
     return Decision(
         subject="rerun",
         question=_QUESTION,

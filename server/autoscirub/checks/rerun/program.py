@@ -43,7 +43,7 @@ _BINARIES = ("bin", "sbin", "condabin", "shims")
 _PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 """The system's programs, last on PATH inside."""
 _TOO_MANY = f"is more than {MAX_FILES:,} files, too large to be told"
-_NOT_ASKED = "could not be told: no Python that it may use said what is installed"
+_NOT_ASKED = "unknown: no Python that it may use said what is installed"
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class RunProgram:
     """PATH inside: where it and its interpreter lie, then the system's programs."""
     environment: dict[str, Any] = field(default_factory=dict)
     """What it runs on: interpreter, installed distributions, their files, platform."""
-    untold: str = ""
+    inconclusive: str = ""
     """Why what it runs on is not told from another, in words: no answer is taken again; empty where it is told."""
 
 

@@ -23,7 +23,7 @@ from autoscirub.checks.rerun.decision import Tally, decide, some, undecided
 from autoscirub.checks.rerun.pairs import Tolerance, Unclear, ValueComparison, ValueStatus
 from autoscirub.checks.rerun.plan import Plan, configured, planned, read_results
 from autoscirub.checks.rerun.program import find_program
-from autoscirub.checks.rerun.undeclared_outputs import marks, written_beside
+from autoscirub.checks.rerun.undeclared_outputs import marks, undeclared_outputs
 from autoscirub.errors import SandboxError, TrustError
 from autoscirub.sandbox import Isolated, Isolation, Limits, bubblewrap_missing, remove_tree, run_isolated
 
@@ -62,7 +62,7 @@ def rerun(
 
     `limits`: the wall clock in it is replaced by `[run] seconds`. Raises TrustError when not `trusted`, ConfigError
     when no command is configured, PathRefused for outputs that are no paths of the project, and SandboxError when
-    `isolation` cannot be had. A run that fails, is cut off or says nothing about a result *could not be told*.
+    `isolation` cannot be had. A run that fails, is cut off or says nothing about a result *inconclusive*.
     """
     config = configured(project)
     if not trusted:
@@ -118,7 +118,7 @@ def _rerun(
         network=config.network,
         environment={**named_variables(config), "PATH": program.path},
         readable=program.readable,
-        shown_as=project.root,
+        mounted_as=project.root,
     )
     changed = _changed(stamped, stamps(layout))
     failure = _failure(ran, changed)
@@ -145,10 +145,10 @@ def _rerun(
             if not any(matches(path, [name]) for path in known)
         ),
     ]
-    if beside := written_beside(inside_copy, marked, copied):
+    if beside := undeclared_outputs(inside_copy, marked, copied):
         said.append(f"written or removed outside of the outputs, and compared with nothing: {some(beside)}")
-    if program.untold:
-        said.append(f"what it runs on {program.untold}: no later check takes this answer")
+    if program.inconclusive:
+        said.append(f"what it runs on {program.inconclusive}: no later check takes this answer")
     unseen = [path for path in plan.deciding if path in {*before, *unclear} - tally.compared]
     decision = decide(tally, config, basis.digest, ran, copied, said, unseen)
     return Rerun(decision, tally.kept, tally.counts, basis, ran, _told(copied), compared)

@@ -26,7 +26,7 @@ def marks(layout: CopyLayout) -> Marks:
     }
 
 
-def written_beside(layout: CopyLayout, before: Marks, copied: Copied) -> list[str]:
+def undeclared_outputs(layout: CopyLayout, before: Marks, copied: Copied) -> list[str]:
     """The files that a run made, changed or removed and that are no outputs; one written anew alike is none."""
     after = marks(layout)
     known = {**copied.code, **copied.inputs}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from autoscirub.models import Criterion, FrozenModel, RubricCheck, StateModel
 
 DECIDED_KINDS = ("expr", "artifact", "numbers", "rerun")
-"""The kinds of a criterion's check that this version decides; the others could not be told."""
+"""The kinds of a criterion's check that this version decides; the others are inconclusive."""
 
 
 @dataclass

@@ -39,10 +39,14 @@ class OverLimit(JudgeError):  # noqa: N818 - the limit is the error
 
 
 async def ask_within(
-    backend: Backend, request: JudgeRequest, *, purse: SpendLimit | None = None, grace: float = GRACE_SECONDS
+    backend: Backend,
+    request: JudgeRequest,
+    *,
+    spend_limit: SpendLimit | None = None,
+    grace: float = GRACE_SECONDS,
 ) -> JudgeReply:
     """Ask within the limits of the request. Raises JudgeError, and what says that nothing could be asked."""
-    return await _within(backend, request, lambda: backend.ask(request), purse, grace)
+    return await _within(backend, request, lambda: backend.ask(request), spend_limit, grace)
 
 
 async def repair_within(
@@ -51,42 +55,42 @@ async def repair_within(
     reply: JudgeReply,
     faults: str,
     *,
-    purse: SpendLimit | None = None,
+    spend_limit: SpendLimit | None = None,
     grace: float = GRACE_SECONDS,
 ) -> JudgeReply:
     """`repair` within the same limits; the time begins anew. A backend without one is asked again, with the faults."""
     repair = getattr(backend, "repair", None)
     if callable(repair):
-        return await _within(backend, request, lambda: repair(request, reply, faults), purse, grace)
+        return await _within(backend, request, lambda: repair(request, reply, faults), spend_limit, grace)
     again = with_faults(request, faults)
-    return await _within(backend, again, lambda: backend.ask(again), purse, grace)
+    return await _within(backend, again, lambda: backend.ask(again), spend_limit, grace)
 
 
 async def _within(
     backend: Backend,
     request: JudgeRequest,
     call: Callable[[], Awaitable[JudgeReply]],
-    purse: SpendLimit | None,
+    spend_limit: SpendLimit | None,
     grace: float,
 ) -> JudgeReply:
-    purse = purse or SpendLimit()
+    spend_limit = spend_limit or SpendLimit()
     price = price_of(backend, request)
-    purse.hold(price)
+    spend_limit.hold(price)
     began = monotonic()
     cost: float | None = None
     try:
         reply = await _bounded(backend.name, call, request.seconds, grace)
         cost = usable(reply.usage.cost_usd)
     except JudgeError:
-        purse.settle(price, None)  # it may have cost something all the same
+        spend_limit.settle(price, None)  # it may have cost something all the same
         raise
     except AutoscirubError:
-        purse.release(price)  # not trusted, not to be started: nothing was asked
+        spend_limit.release(price)  # not trusted, not to be started: nothing was asked
         raise
     except BaseException:
-        purse.settle(price, None)
+        spend_limit.settle(price, None)
         raise
-    purse.settle(price, cost)
+    spend_limit.settle(price, cost)
     if not reply.usage.seconds:
         usage = reply.usage.model_copy(update={"seconds": monotonic() - began})
         reply = reply.model_copy(update={"usage": usage})

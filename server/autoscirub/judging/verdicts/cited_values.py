@@ -157,7 +157,9 @@ def _agrees(said: str, values: list[int | float], op: str) -> bool:
     if op in ("≈", "~") and any(math.isclose(v, number, rel_tol=_ABOUT) for v in values):
         return True
     index = SourceIndex([Source("value", value) for value in values])
-    return any(match(spotted, index).count for spotted in find_numbers(said, "text")[:1] if spotted.readings)
+    return any(
+        match(occurrence, index).count for occurrence in find_numbers(said, "text")[:1] if occurrence.readings
+    )
 
 
 def _float(text: str) -> float:

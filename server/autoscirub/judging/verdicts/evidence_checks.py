@@ -1,6 +1,6 @@
 """Checking a verdict before it counts: what it cites must be in the workspace and say that.
 
-A verdict with a problem is *could not be told*, whichever way it points: a judge that cites what is not there has not
+A verdict with a problem is *inconclusive*, whichever way it points: a judge that cites what is not there has not
 looked, and its flag is worth nothing. What counts as a citation is the table in `citations.py`.
 """
 

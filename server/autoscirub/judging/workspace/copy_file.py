@@ -188,7 +188,7 @@ class _Hashing:
             self._failed = error
 
 
-def digest_of_shown(seen: Seen) -> str:
+def digest_of_visible(seen: Seen) -> str:
     """The SHA-256 of a file as it was listed. Raises BlindingError when it changed, Unreadable for want of rights."""
     descriptor = _opened(seen)
     try:
@@ -205,11 +205,11 @@ def digest_of_shown(seen: Seen) -> str:
 def digest_of(seen: Seen) -> str:
     """The SHA-256 of a withheld file, to know its copies by. Raises BlindingError where it cannot be told."""
     try:
-        return digest_of_shown(seen)
+        return digest_of_visible(seen)
     except UnreadableFile as error:
         raise BlindingError(
             f"{shown(seen.path)}: is withheld and cannot be read ({error}), and a file of its size would be shown, "
-            "so that a copy of it could not be told; make it readable"
+            "so that a copy of it could not be recognised; make it readable"
         ) from error
 
 

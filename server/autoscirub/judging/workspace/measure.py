@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from autoscirub.judging.workspace.copy_file import UnreadableFile, digest_of_shown
+from autoscirub.judging.workspace.copy_file import UnreadableFile, digest_of_visible
 from autoscirub.judging.workspace.visible import VisibleSelection
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class WorkspaceDigests:
     def of(self, seen: Seen) -> str:
         """The file's SHA-256. Raises Unreadable, and BlindingError where it changed since it was listed."""
         if seen.stamp not in self._known:
-            self._known[seen.stamp] = digest_of_shown(seen)
+            self._known[seen.stamp] = digest_of_visible(seen)
         return self._known[seen.stamp]
 
 

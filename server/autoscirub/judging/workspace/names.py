@@ -8,7 +8,7 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Control, format (direction marks too), half of a pair (a byte that is no UTF-8), line and paragraph separator."""
 
 
-def shown_name(path: str) -> str:
+def display_name(path: str) -> str:
     """`path` as the workspace and its manifest have it. No two paths get the same one.
 
     A backslash is doubled, so that an escaped name is never another file's own.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from autoscirub.judging.profiles import prefixes
 from autoscirub.judging.workspace.copy_file import hash_open, open_regular
 from autoscirub.judging.workspace.links import open_folder
-from autoscirub.judging.workspace.names import shown_name
+from autoscirub.judging.workspace.names import display_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +43,7 @@ def differences(root: Path, manifest: WorkspaceManifest) -> list[str]:
                     seen.add(path)
                     waiting.append(path)
                 elif path not in files:
-                    found.append(f"{shown_name(path)} was added")
+                    found.append(f"{display_name(path)} was added")
                 else:
                     seen.add(path)
                     if _digest(name, descriptor) != (files[path].size, files[path].sha256):

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from autoscirub.judging.workspace.limits import Seen, WorkspaceLimits, too_much
-from autoscirub.judging.workspace.names import shown_name
+from autoscirub.judging.workspace.names import display_name
 from autoscirub.judging.workspace.withheld_copies import SMALLEST, Compared
 from autoscirub.models import Withheld, WorkspaceFile, WorkspaceManifest
 
@@ -33,7 +33,9 @@ class VisibleSelection:
         self.files: list[WorkspaceFile] = []
         self._walk = walk
         self._compared = Compared(walk.compared)
-        self._found = sorted(((shown_name(seen.path), seen) for seen in walk.shown), key=lambda each: each[0])
+        self._found = sorted(
+            ((display_name(seen.path), seen) for seen in walk.shown), key=lambda each: each[0]
+        )
         self.total = _within(self._found, limits)
         """Bytes of all that may be shown."""
 
@@ -44,7 +46,7 @@ class VisibleSelection:
         """
         for path, seen in self._found:
             if (same := self._compared.same_file(seen)) is not None:
-                self._walk.withheld[path] = f"the same file as {shown_name(same.path)}, which is withheld"
+                self._walk.withheld[path] = f"the same file as {display_name(same.path)}, which is withheld"
                 continue
             size = seen.stamp[2]
             alike = size > SMALLEST and self._compared.has_size(size)
@@ -53,7 +55,9 @@ class VisibleSelection:
     def _holds_withheld(self, path: str, size: int, sha256: str) -> bool:
         same = self._compared.same_bytes(size, sha256)
         if same is not None:
-            self._walk.withheld[path] = f"holds the same bytes as {shown_name(same.path)}, which is withheld"
+            self._walk.withheld[path] = (
+                f"holds the same bytes as {display_name(same.path)}, which is withheld"
+            )
         return same is not None
 
     def show(self, path: str, seen: Seen, sha256: str) -> None:

@@ -17,7 +17,7 @@ from autoscirub.errors import BlindingError
 from autoscirub.judging.profiles import NO_RULE, STATE_DIRECTORY, Rule, prefixes
 from autoscirub.judging.workspace.limits import Seen, WorkspaceLimits, stamp_of, too_much
 from autoscirub.judging.workspace.links import Led, lead, mark_at, marked, open_folder
-from autoscirub.judging.workspace.names import shown_name
+from autoscirub.judging.workspace.names import display_name
 from autoscirub.judging.workspace.withheld_copies import collect
 from autoscirub.store import describe_kind
 
@@ -144,7 +144,7 @@ class ProfileWalk:
                 self.compared += collect(
                     here.path, here.real, status, self.limits, self.count, self.profile.excluded
                 )
-        elif len(os.fsencode(shown_name(name))) > _LONGEST_NAME:
+        elif len(os.fsencode(display_name(name))) > _LONGEST_NAME:
             self._withhold(here.path, Rule("its name, escaped, is too long for a file"))
         elif stat.S_ISLNK(mode):
             self._link(here)
@@ -185,7 +185,7 @@ class ProfileWalk:
             self._withhold(here.path, Rule(refusal or led.why))
             return
         if led.own is None:
-            self.led_out[shown_name(here.path)] = shown_name(led.real)
+            self.led_out[display_name(here.path)] = display_name(led.real)
         there = replace(
             here,
             real=led.real,
@@ -195,7 +195,7 @@ class ProfileWalk:
         mode = led.status.st_mode
         why = self._unshown(there, inside=stat.S_ISDIR(mode))
         if why is not None:
-            self._withhold(here.path, Rule(f"a link to {shown_name(led.words)}, which is {why.why}"))
+            self._withhold(here.path, Rule(f"a link to {display_name(led.words)}, which is {why.why}"))
         elif stat.S_ISDIR(mode):
             if (led.status.st_dev, led.status.st_ino) in here.above:
                 self._withhold(here.path, Rule("a link to a folder that it lies in"))
@@ -209,7 +209,7 @@ class ProfileWalk:
     def _refusal(self, here: _Place, led: Led) -> str | None:
         if led.status is None:
             return led.why
-        words = shown_name(led.words)
+        words = display_name(led.words)
         for folder in (self.root, self.state_dir, *self.forbidden):
             if folder == led.real or folder.startswith(f"{led.real.rstrip('/')}/"):
                 return f"a link to {words}, which holds what is withheld"
@@ -235,4 +235,4 @@ class ProfileWalk:
         return None
 
     def _withhold(self, path: str, rule: Rule) -> None:
-        self.withheld[shown_name(path)] = rule.why
+        self.withheld[display_name(path)] = rule.why

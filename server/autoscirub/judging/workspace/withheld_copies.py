@@ -43,7 +43,7 @@ def collect(
     """The files of a withheld file or folder, or what its link leads to; those that `only` holds, where it is given.
 
     A link inside of a withheld folder is followed to a file alone. Raises BlindingError for a folder that cannot be
-    listed: a copy of what is in it could not be told.
+    listed: a copy of what is in it could not be recognised.
     """
     if stat.S_ISLNK(status.st_mode):
         try:
@@ -83,7 +83,7 @@ def _listed(path: str, real: str, count: Callable[[str, int], None]) -> list[tup
     except OSError as error:
         raise BlindingError(
             f"{shown(path)}: is withheld and cannot be listed ({error.strerror}), so that a copy of what is in "
-            "it could not be told; make it readable"
+            "a copy could not be recognised; make it readable"
         ) from error
     return found
 

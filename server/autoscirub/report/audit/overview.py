@@ -25,7 +25,7 @@ _FIRST_ROUNDS, _LAST_ROUNDS = 3, 9
 _FIRST_FLIPS, _LAST_FLIPS = 8, 16
 _FIRST_BETWEEN, _LAST_BETWEEN = 3, 7
 
-_DECIDED = {"code": "code", "nobody": "nobody (could not be told)", "error": "nobody, for an error"}
+_DECIDED = {"code": "code", "nobody": "nobody (inconclusive)", "error": "nobody, for an error"}
 _PARTS = {
     "rules": "the rules of deciding (another version)",
     "criterion": "the criterion itself",

@@ -22,13 +22,13 @@ def render_record_verified(found: RecordVerified, stream: TextIO) -> str:
         lines.append(f"{sign(decision.answer, stream)} {short(decision.subject)}: {short(decision.word)}")
         group = [finding for finding in found.findings if finding.group == decision.subject]
         faults = [finding for finding in group if finding.answer is Answer.DOES_NOT_HOLD]
-        unknown = [finding for finding in group if finding.answer is Answer.COULD_NOT_BE_TOLD]
+        unknown = [finding for finding in group if finding.answer is Answer.INCONCLUSIVE]
         lines += [_finding(finding, stream) for finding in faults[:_FAULTS]]
         if len(faults) > _FAULTS:
             lines.append(f"  and {len(faults) - _FAULTS} faults more; --json has all")
         lines += [_finding(finding, stream) for finding in unknown[:_UNKNOWN]]
         if len(unknown) > _UNKNOWN:
-            lines.append(f"  and {len(unknown) - _UNKNOWN} more that could not be told; --json has all")
+            lines.append(f"  and {len(unknown) - _UNKNOWN} more that is inconclusive; --json has all")
     return "\n".join([*lines, "what this cannot show", *(f"  {line}" for line in found.cannot_show)])
 
 

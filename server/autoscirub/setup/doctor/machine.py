@@ -40,9 +40,9 @@ def finding(
 ) -> Decision:
     """One line, with `how` to get it.
 
-    `there`: True; False for needed and missing; None for what nothing needs yet, or what could not be told.
+    `there`: True; False for needed and missing; None for what nothing needs yet, or what is inconclusive.
     """
-    answers = {True: Answer.HOLDS, False: Answer.DOES_NOT_HOLD, None: Answer.COULD_NOT_BE_TOLD}
+    answers = {True: Answer.HOLDS, False: Answer.DOES_NOT_HOLD, None: Answer.INCONCLUSIVE}
     return Decision(
         subject=subject,
         question=question,
@@ -57,7 +57,7 @@ def finding(
 def look_around(project: str | Path | None = None, *, state_dir: str | Path | None = None) -> list[Decision]:
     """A Decision for each thing.
 
-    *Does not hold*: it is needed and missing. *Could not be told*: nothing needs it yet, or nobody can say.
+    *Does not hold*: it is needed and missing. *Inconclusive*: nothing needs it yet, or nobody can say.
     """
     from autoscirub.setup.doctor.clients import look_at_clients
 

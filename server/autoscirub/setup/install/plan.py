@@ -19,7 +19,7 @@ from autoscirub.setup.install.folder import (
     same_files,
     server_command,
 )
-from autoscirub.setup.install.saved_settings import keep_settings, kept_settings, put_back
+from autoscirub.setup.install.saved_settings import keep_settings, put_back, saved_settings
 from autoscirub.store import DATA_DIR_VARIABLE, held, open_project, user_data_dir, user_data_path
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class Installation:
 
     def _do(self) -> None:
         folder = folder_of(self.place)
-        if not kept_settings(self.place):
+        if not saved_settings(self.place):
             # What was kept at an earlier install is for the uninstall of that one.
             self.undo.append(lambda: put_back(self.place))
         keep_settings(self.place, self.client.settings(self.project))

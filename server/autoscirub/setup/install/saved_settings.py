@@ -41,7 +41,7 @@ def keep_settings(place: Path, files: list[Path]) -> None:
     _write(place / _RECORD, strict_json(record).encode("utf-8"), 0o600)
 
 
-def kept_settings(place: Path) -> list[Path]:
+def saved_settings(place: Path) -> list[Path]:
     """The files that are kept there."""
     return [Path(name) for name in _record(place)]
 

@@ -12,7 +12,7 @@ from autoscirub.errors import ClientError
 from autoscirub.models import Answer, ClientChange, ClientSetup, Decision, Evidence, now
 from autoscirub.setup.clients import MARKETPLACE, PLUGIN_ID, open_client, shown_command
 from autoscirub.setup.install.plan import folder_of, others_of_this_name, place_of, same_place
-from autoscirub.setup.install.saved_settings import kept_settings, put_back
+from autoscirub.setup.install.saved_settings import put_back, saved_settings
 from autoscirub.store import held
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def plan_uninstall(name: ClientName) -> Removal:
             view.changes.append(ClientChange("run", shown_command(client, client.remove_marketplace())))
         if place.is_dir():
             view.changes.append(ClientChange("remove", str(place)))
-            for path in kept_settings(place):
+            for path in saved_settings(place):
                 view.changes.append(
                     ClientChange(
                         "change", str(path), "as it was before, where nothing else was changed since"

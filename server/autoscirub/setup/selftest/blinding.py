@@ -73,11 +73,11 @@ def request_of(workspace: Workspace, criterion: Criterion | None, *, seconds: fl
     )
 
 
-def ask(ground: TestBed, script: str, request: JudgeRequest, *arguments: str) -> Any:
+def ask(test_bed: TestBed, script: str, request: JudgeRequest, *arguments: str) -> Any:
     """What a judge program says on a request. Raises as asking any judge does."""
     import anyio
 
-    program = ground.place("judge") / "judge.py"
+    program = test_bed.place("judge") / "judge.py"
     program.write_text(script, encoding="utf-8")
     config = JudgeConfig(backend="command", command=[sys.executable, str(program), *arguments])
     backend = open_backend(config, program.parent, trusted=True)
@@ -86,58 +86,58 @@ def ask(ground: TestBed, script: str, request: JudgeRequest, *arguments: str) ->
 
 
 def _workspace(
-    profile: str, criterion: Criterion | None, by_design: tuple[str, ...], ground: TestBed
+    profile: str, criterion: Criterion | None, by_design: tuple[str, ...], test_bed: TestBed
 ) -> AttackResult:
     through: list[str] = []
-    with build_workspace(open_project(ground.study), profile, criterion=criterion) as workspace:
+    with build_workspace(open_project(test_bed.study), profile, criterion=criterion) as workspace:
         files = [path for path in workspace.root.rglob("*") if not path.is_dir() or path.is_symlink()]
         for path in files:
             name = path.relative_to(workspace.root).as_posix()
             if path.is_symlink() or path.stat().st_nlink != 1:
                 through.append(f"{name} is a link")
             text = f"{name}\n{path.read_text('utf-8', 'replace')}"
-            through += [f"{what} in {name}" for what in ground.found_in(text, but=by_design)]
+            through += [f"{what} in {name}" for what in test_bed.found_in(text, but=by_design)]
         on_disk = {path.relative_to(workspace.root).as_posix() for path in files}
         in_list = {file.path for file in workspace.manifest.files}
         through += [f"{name} is there and not in the manifest" for name in sorted(on_disk - in_list)]
         paths = "\n".join(in_list)
-        through += [f"{what} in the manifest" for what in ground.found_in(paths, but=by_design)]
-        if str(ground.study) in str(workspace.root):
+        through += [f"{what} in the manifest" for what in test_bed.found_in(paths, but=by_design)]
+        if str(test_bed.study) in str(workspace.root):
             through.append("its folder lies in the project")
     if not {"results/results.json", "results/table.csv"} & on_disk:
         return AttackResult(
             "", cannot="the workspace does not show what it should, so nothing can be said of it"
         )
-    tried = f"{len(ground.canaries)} canaries searched for in {len(files)} files and their manifest"
-    return AttackResult(tried, listed(through), cannot="; ".join(ground.missing) or None)
+    tried = f"{len(test_bed.canaries)} canaries searched for in {len(files)} files and their manifest"
+    return AttackResult(tried, listed(through), cannot="; ".join(test_bed.missing) or None)
 
 
 def _request(
-    profile: str, criterion: Criterion | None, by_design: tuple[str, ...], ground: TestBed
+    profile: str, criterion: Criterion | None, by_design: tuple[str, ...], test_bed: TestBed
 ) -> AttackResult:
-    with build_workspace(open_project(ground.study), profile, criterion=criterion) as workspace:
+    with build_workspace(open_project(test_bed.study), profile, criterion=criterion) as workspace:
         text = strict_json(request_of(workspace, criterion), indent=None)
-    through = [f"{what} in the request" for what in ground.found_in(text, but=by_design)]
-    through += ["the project's folder in the request"] if str(ground.study) in text else []
+    through = [f"{what} in the request" for what in test_bed.found_in(text, but=by_design)]
+    through += ["the project's folder in the request"] if str(test_bed.study) in text else []
     return AttackResult(f"{len(text):,} characters of JSON searched", listed(through))
 
 
-def _program(ground: TestBed) -> AttackResult:
+def _program(test_bed: TestBed) -> AttackResult:
     """What a judge program really gets: request, folder, environment."""
-    with build_workspace(open_project(ground.study)) as workspace:
-        seen = ask(ground, SAYS_ALL, request_of(workspace, None)).structured
+    with build_workspace(open_project(test_bed.study)) as workspace:
+        seen = ask(test_bed, SAYS_ALL, request_of(workspace, None)).structured
         at = str(workspace.root)
     environment: dict[str, str] = seen["environment"]
     told = "\n".join([seen["request"], *seen["files"]])
-    through = [f"{what} in what it reads" for what in ground.found_in(told)]
+    through = [f"{what} in what it reads" for what in test_bed.found_in(told)]
     values = "\n".join(environment.values())
-    hidden = [name for name in ground.canaries if name != "the environment"]
-    through += [f"{what} in its environment" for what in ground.found_in(values) if what in hidden]
+    hidden = [name for name in test_bed.canaries if name != "the environment"]
+    through += [f"{what} in its environment" for what in test_bed.found_in(values) if what in hidden]
     # Its own folder for temporary files lies in ours, which lies beside the project: that path tells nothing of it.
     through += [
         f"the project's folder in its {name}"
         for name, value in environment.items()
-        if str(ground.study) in value
+        if str(test_bed.study) in value
     ]
     if os.path.realpath(seen["folder"]) != os.path.realpath(at):
         through.append(f"it runs in {seen['folder']} and not in the workspace")

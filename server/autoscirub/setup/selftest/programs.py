@@ -113,10 +113,10 @@ async def _asked(config: JudgeConfig, request: JudgeRequest, folder: Path) -> Me
     return member
 
 
-def _ran(program: JudgeAttack, ground: TestBed) -> AttackResult:
+def _ran(program: JudgeAttack, test_bed: TestBed) -> AttackResult:
     import anyio
 
-    folder = ground.place("program")
+    folder = test_bed.place("program")
     workspace = folder / "workspace"
     workspace.mkdir()
     (folder / "judge.py").write_text(program.script, encoding="utf-8")
@@ -134,9 +134,9 @@ def _ran(program: JudgeAttack, ground: TestBed) -> AttackResult:
         workspace_digest="b" * 64,
     )
     begun = time.monotonic()
-    came = anyio.run(_asked, config, request, folder)
+    result = anyio.run(_asked, config, request, folder)
     took = time.monotonic() - begun
-    through = _wrong(program, came)
+    through = _wrong(program, result)
     if took > max(BOUND, 5 * (program.seconds + 1)):
         through.append(f"it took {took:.0f} s with a limit of {program.seconds:g} s")
     left = _left(folder)
@@ -151,8 +151,8 @@ def _ran(program: JudgeAttack, ground: TestBed) -> AttackResult:
     )
 
 
-def _wrong(program: JudgeAttack, came: Member) -> list[str]:
-    error = came.error
+def _wrong(program: JudgeAttack, result: Member) -> list[str]:
+    error = result.error
     if not program.says:
         return [] if error is None else [f"an answer was refused: {error[:200]}"]
     if error is None:

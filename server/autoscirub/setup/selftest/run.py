@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from autoscirub.models import Answer, Decision, Evidence, now, overall
-from autoscirub.setup.selftest.test_bed import AttackResult, Check, decided, own_ground, processes_of
+from autoscirub.setup.selftest.test_bed import AttackResult, Check, decided, own_test_bed, processes_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -64,11 +64,11 @@ def run_selftest(
     chosen = [name for name in GROUPS if not groups or name in groups]
     jobs = [_Job(name, check) for name in chosen for check in _checks(name)]
     told = progress or (lambda _done, _of: None)
-    with own_ground() as ground:
-        root = ground.root
-        _run(jobs, ground, told)
+    with own_test_bed() as test_bed:
+        root = test_bed.root
+        _run(jobs, test_bed, told)
     found = [_group(name, GROUPS[name], [_told(job) for job in jobs if job.group == name]) for name in chosen]
-    afterwards = [decided(check, came) for check, came in _afterwards(str(root))]
+    afterwards = [decided(check, result) for check, result in _afterwards(str(root))]
     return [*found, _group("afterwards", "Is nothing left of this self-test?", afterwards)]
 
 
@@ -77,7 +77,7 @@ def _checks(group: str) -> list[Check]:
     return checks
 
 
-def _run(jobs: list[_Job], ground: TestBed, told: Callable[[int, int], None]) -> None:
+def _run(jobs: list[_Job], test_bed: TestBed, told: Callable[[int, int], None]) -> None:
     waiting: queue.SimpleQueue[_Job] = queue.SimpleQueue()
     ended: queue.SimpleQueue[_Job] = queue.SimpleQueue()
     for job in sorted(jobs, key=_longest_first):
@@ -90,7 +90,7 @@ def _run(jobs: list[_Job], ground: TestBed, told: Callable[[int, int], None]) ->
             except queue.Empty:
                 return
             job.begun = time.monotonic()
-            decision = _attempt(job.check, ground)
+            decision = _attempt(job.check, test_bed)
             if job.decision is None:
                 job.decision = decision
                 ended.put(job)
@@ -138,12 +138,12 @@ def _hanging(jobs: list[_Job]) -> Iterator[_Job]:
     yield from (job for job in jobs if job.decision is None and job.begun is not None and job.begun < over)
 
 
-def _attempt(check: Check, ground: TestBed) -> Decision:
+def _attempt(check: Check, test_bed: TestBed) -> Decision:
     try:
-        return decided(check, check.attack(ground))
+        return decided(check, check.attack(test_bed))
     except Exception as error:  # noqa: BLE001 - whatever one attack breaks, the others are still to be made
         message = f"it broke off: {type(error).__name__}: {error}".splitlines()[0][:400]
-        return decided(check, AttackResult("", cannot=message.replace(str(ground.root), "(temporary)")))
+        return decided(check, AttackResult("", cannot=message.replace(str(test_bed.root), "(temporary)")))
 
 
 def _told(job: _Job) -> Decision:
@@ -169,7 +169,7 @@ def _group(name: str, question: str, parts: list[Decision]) -> Decision:
     counts = [sum(part.answer is each for part in parts) for each in Answer]
     words = [f"{counts[0]} held"]
     words += [f"{counts[1]} did not hold"] if counts[1] else []
-    words += [f"{counts[2]} could not be told"] if counts[2] else []
+    words += [f"{counts[2]} inconclusive"] if counts[2] else []
     return Decision(
         subject=name,
         question=question,

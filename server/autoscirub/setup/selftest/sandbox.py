@@ -84,9 +84,9 @@ os.wait()
 """
 
 
-def _run(ground: TestBed, script: str, *arguments: str, seconds: float = 8) -> tuple[Rerun, str]:
+def _run(test_bed: TestBed, script: str, *arguments: str, seconds: float = 8) -> tuple[Rerun, str]:
     """Rerun a project whose code is `script`, as `rerun` does it; and the place that its processes are known by."""
-    folder = ground.place("sandbox")
+    folder = test_bed.place("sandbox")
     command = json.dumps([sys.executable, "run.py", *arguments, str(folder)])
     (folder / "run.py").write_text(_BEGIN + script + _HONEST, encoding="utf-8")
     (folder / "results.json").write_text('{"slope": 0.5}', encoding="utf-8")
@@ -109,15 +109,15 @@ class Bound:
     """Whether the question is also what is left running, which cannot be told where processes cannot be looked at."""
 
 
-def _read(ground: TestBed) -> tuple[Rerun, list[str], str]:
-    done, _ = _run(ground, READING, str(ground.outside / "holdout.csv"))
-    leaked = ground.found_in(_said(done))
+def _read(test_bed: TestBed) -> tuple[Rerun, list[str], str]:
+    done, _ = _run(test_bed, READING, str(test_bed.outside / "holdout.csv"))
+    leaked = test_bed.found_in(_said(done))
     return done, [f"it read {what}, outside of its folder" for what in leaked], "reading a file outside"
 
 
-def _write(ground: TestBed) -> tuple[Rerun, list[str], str]:
-    target = ground.place("written") / "planted.txt"
-    done, _ = _run(ground, WRITING, str(target))
+def _write(test_bed: TestBed) -> tuple[Rerun, list[str], str]:
+    target = test_bed.place("written") / "planted.txt"
+    done, _ = _run(test_bed, WRITING, str(target))
     return (
         done,
         ["it wrote a file outside of its folder"] if target.exists() else [],
@@ -125,10 +125,10 @@ def _write(ground: TestBed) -> tuple[Rerun, list[str], str]:
     )
 
 
-def _connect(ground: TestBed) -> tuple[Rerun, list[str], str]:
+def _connect(test_bed: TestBed) -> tuple[Rerun, list[str], str]:
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setblocking(False)
-        done, _ = _run(ground, CONNECTING, str(server.getsockname()[1]))
+        done, _ = _run(test_bed, CONNECTING, str(server.getsockname()[1]))
         try:
             server.accept()[0].close()
         except BlockingIOError:
@@ -138,18 +138,18 @@ def _connect(ground: TestBed) -> tuple[Rerun, list[str], str]:
     return done, reached, "connecting to a listener on this machine"
 
 
-def _look(ground: TestBed) -> tuple[Rerun, list[str], str]:
-    done, _ = _run(ground, ENVIRONMENT)
-    leaked = ground.found_in(_said(done))
+def _look(test_bed: TestBed) -> tuple[Rerun, list[str], str]:
+    done, _ = _run(test_bed, ENVIRONMENT)
+    leaked = test_bed.found_in(_said(done))
     return done, [f"it has {what} of whoever started it" for what in leaked], "reading the environment"
 
 
-def _see(ground: TestBed) -> tuple[Rerun, list[str], str]:
-    mark = ground.place("victim").name
+def _see(test_bed: TestBed) -> tuple[Rerun, list[str], str]:
+    mark = test_bed.place("victim").name
     code = "import sys; sys.stdin.read()"
     with subprocess.Popen([sys.executable, "-I", "-c", code, mark], stdin=subprocess.PIPE) as victim:
         try:
-            done, _ = _run(ground, SEEING, mark[::-1], str(victim.pid))
+            done, _ = _run(test_bed, SEEING, mark[::-1], str(victim.pid))
             ended = victim.poll() is not None
         finally:
             victim.kill()
@@ -158,31 +158,31 @@ def _see(ground: TestBed) -> tuple[Rerun, list[str], str]:
     return done, through, "looking for a process of ours, and ending it"
 
 
-def _fork(ground: TestBed) -> tuple[Rerun, list[str], str]:
-    done, place = _run(ground, FORKING)
+def _fork(test_bed: TestBed) -> tuple[Rerun, list[str], str]:
+    done, place = _run(test_bed, FORKING)
     ended = done.ran is not None and "processes at once" in (done.ran.ended or "")
     through = ["300 processes were not ended"] if "MADE 300" in _said(done) and not ended else []
     through += ["some of its processes are left"] if processes_of(place) else []
     return done, through, f"300 processes with a limit of {_LIMITS.processes}"
 
 
-def _allocate(ground: TestBed) -> tuple[Rerun, list[str], str]:
-    done, _ = _run(ground, ALLOCATING)
+def _allocate(test_bed: TestBed) -> tuple[Rerun, list[str], str]:
+    done, _ = _run(test_bed, ALLOCATING)
     through = ["it got 512 MB"] if "GOT" in _said(done) else []
     return done, through, f"512 MB with a limit of {_LIMITS.memory // _MIB} MB"
 
 
-def _spin(ground: TestBed) -> tuple[Rerun, list[str], str]:
+def _spin(test_bed: TestBed) -> tuple[Rerun, list[str], str]:
     begun = time.monotonic()
-    done, place = _run(ground, SPINNING, seconds=1)
+    done, place = _run(test_bed, SPINNING, seconds=1)
     through = [] if done.ran is not None and done.ran.timed_out else ["it was not ended"]
     through += ["it took more than 10 s"] if time.monotonic() - begun > 10 else []
     through += ["it is still running"] if processes_of(place) else []
     return done, through, "a loop without end, with a limit of 1 s"
 
 
-def _leave(ground: TestBed) -> tuple[Rerun, list[str], str]:
-    done, place = _run(ground, LEAVING)
+def _leave(test_bed: TestBed) -> tuple[Rerun, list[str], str]:
+    done, place = _run(test_bed, LEAVING)
     return done, ["a daemon of it is left"] if processes_of(place) else [], "leaving a daemon"
 
 
@@ -215,9 +215,9 @@ def _said(done: Rerun) -> str:
     return done.ran.output if done.ran is not None else ""
 
 
-def _tried(name: str, ground: TestBed) -> AttackResult:
+def _tried(name: str, test_bed: TestBed) -> AttackResult:
     bound = BOUNDS[name]
-    done, through, what = bound.attack(ground)
+    done, through, what = bound.attack(test_bed)
     if (ran := done.ran) is None:
         return AttackResult(what, cannot=f"nothing could be run: {'; '.join(done.decision.open)[:300]}")
     if _BEGUN not in ran.output:
@@ -225,7 +225,7 @@ def _tried(name: str, ground: TestBed) -> AttackResult:
             what, cannot=f"the attack did not start inside: {ran.output[-200:].strip() or ran.ended}"
         )
     if any(word in ran.enforced for word in bound.words):
-        unseen = bound.leaves and processes_of(str(ground.root)) is None
+        unseen = bound.leaves and processes_of(str(test_bed.root)) is None
         cannot = "whether a process of it is left cannot be looked at here (no /proc)" if unseen else None
         return AttackResult(f"{what}; isolation {ran.isolation}", listed(through), cannot)
     reached = "; ".join(through) or "it did not come through this time, but nothing keeps it from it"
@@ -250,8 +250,8 @@ def _isolation(_ground: TestBed) -> AttackResult:
     )
 
 
-def _honest(ground: TestBed) -> AttackResult:
-    done, _ = _run(ground, "")
+def _honest(test_bed: TestBed) -> AttackResult:
+    done, _ = _run(test_bed, "")
     ran: Isolated | None = done.ran
     if done.decision.answer.value == "holds":
         return AttackResult(f"an honest command, {ran.seconds:.1f} s" if ran else "an honest command")

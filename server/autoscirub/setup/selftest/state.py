@@ -59,8 +59,8 @@ def _child(code: str, *arguments: str) -> subprocess.Popen[bytes]:
     )
 
 
-def _locks(ground: TestBed) -> AttackResult:
-    folder = ground.place("locked")
+def _locks(test_bed: TestBed) -> AttackResult:
+    folder = test_bed.place("locked")
     with StateStore(folder).writing():
         try:
             with StateStore(folder, lock_seconds=0.1).writing():
@@ -83,8 +83,8 @@ def _locks(ground: TestBed) -> AttackResult:
     return AttackResult(f"2 processes, {2 * _WRITES} writes", listed(through))
 
 
-def _atomic(ground: TestBed) -> AttackResult:
-    path = ground.place("atomic") / "file"
+def _atomic(test_bed: TestBed) -> AttackResult:
+    path = test_bed.place("atomic") / "file"
     writer = _child(REWRITES, str(path))
     whole = {letter * 200_000 for letter in (b"a", b"b")}
     reads, torn = 0, 0
@@ -107,9 +107,9 @@ def _atomic(ground: TestBed) -> AttackResult:
     )
 
 
-def _frozen(ground: TestBed) -> Path:
+def _frozen(test_bed: TestBed) -> Path:
     """A project with a recorded freeze, as `freeze` records it."""
-    root = ground.place("frozen")
+    root = test_bed.place("frozen")
     data = b'hypothesis = "The slope is near one half."\n'
     (root / PREDICTIONS_NAME).write_bytes(data)
     at = now()
@@ -155,16 +155,16 @@ FORGERIES: dict[str, Callable[[Path], None]] = {
 }
 
 
-def _forged(ground: TestBed) -> AttackResult:
+def _forged(test_bed: TestBed) -> AttackResult:
     if on_path("git") is None:
         return AttackResult("", cannot="git is not there, and the history needs it", advice=(_GIT,))
-    frozen, through = _frozen(ground), []
+    frozen, through = _frozen(test_bed), []
     if _refused(frozen):
         return AttackResult(
             "", cannot="an honest freeze is refused here, so nothing can be said of a forged one"
         )
     for what, forge in FORGERIES.items():
-        copy = ground.place("forged")
+        copy = test_bed.place("forged")
         shutil.copytree(frozen, copy, dirs_exist_ok=True)
         forge(copy)
         if not _refused(copy):
@@ -172,10 +172,10 @@ def _forged(ground: TestBed) -> AttackResult:
     return AttackResult(f"{len(FORGERIES)} forgeries of a freeze", listed(through))
 
 
-def _bundle(ground: TestBed) -> AttackResult:
+def _bundle(test_bed: TestBed) -> AttackResult:
     if on_path("git") is None:
         return AttackResult("", cannot="git is not there, and the history needs it", advice=(_GIT,))
-    root, through = _frozen(ground), []
+    root, through = _frozen(test_bed), []
     bundle = root / ".autoscirub" / "history.bundle"
     older = bundle.read_bytes()
     opened = open_project(root)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 WORDS = {
     Answer.HOLDS: "held",
     Answer.DOES_NOT_HOLD: "got through",
-    Answer.COULD_NOT_BE_TOLD: "cannot be told here",
+    Answer.INCONCLUSIVE: "cannot be told here",
 }
 _OURS = ("AUTOSCIRUB_", "GIT_")
 _LISTED = 6
@@ -37,7 +37,7 @@ class AttackResult:
     through: tuple[str, ...] = ()
     """What got through: then it does not hold."""
     cannot: str | None = None
-    """Why it cannot be enforced or tried here: then it could not be told, unless something got through."""
+    """Why it cannot be enforced or tried here: then it is inconclusive, unless something got through."""
     advice: tuple[str, ...] = ()
 
 
@@ -73,7 +73,7 @@ class TestBed:
     def place(self, name: str) -> Path:
         """A fresh folder for one attack."""
         folder = self.root / "places" / f"{name}-{secrets.token_hex(4)}"
-        folder.mkdir()  # not its parents: when all is removed, nothing is begun again
+        folder.mkdir()  # not its parents: when all is removed, nothing is started afresh
         return folder
 
     def found_in(self, text: str, *, but: Iterable[str] = ()) -> list[str]:
@@ -81,23 +81,23 @@ class TestBed:
         return [what for what, canary in self.canaries.items() if canary in text and what not in but]
 
 
-def decided(check: Check, came: AttackResult) -> Decision:
+def decided(check: Check, result: AttackResult) -> Decision:
     """The Decision on one attack."""
     answer = Answer.HOLDS
-    if came.through:
+    if result.through:
         answer = Answer.DOES_NOT_HOLD
-    elif came.cannot is not None:
-        answer = Answer.COULD_NOT_BE_TOLD
+    elif result.cannot is not None:
+        answer = Answer.INCONCLUSIVE
     return Decision(
         subject=check.subject,
         question=check.question,
         answer=answer,
         word=WORDS[answer],
         evidence=[
-            *([Evidence(note=came.tried)] if came.tried or came.through else []),
-            *(Evidence(note=f"got through: {each}") for each in came.through),
+            *([Evidence(note=result.tried)] if result.tried or result.through else []),
+            *(Evidence(note=f"got through: {each}") for each in result.through),
         ],
-        open=[*([came.cannot] if came.cannot else []), *came.advice],
+        open=[*([result.cannot] if result.cannot else []), *result.advice],
         at=now(),
     )
 
@@ -134,7 +134,7 @@ def _told(entry: Path) -> Iterator[bytes]:
 
 
 @contextlib.contextmanager
-def own_ground() -> Iterator[TestBed]:
+def own_test_bed() -> Iterator[TestBed]:
     """A temporary folder with everything planted, and an environment that leads nowhere else. All gone afterwards.
 
     While it is open, this process has neither the user's data directory nor a policy. Raises ConfigError where no
@@ -152,7 +152,7 @@ def own_ground() -> Iterator[TestBed]:
     try:
         for name in ("tmp", "data", "no-policy", "places"):
             (root / name).mkdir(mode=0o700)
-        ground = _planted(root)
+        test_bed = _planted(root)
         for name in environment:
             if name.startswith(_OURS):
                 del os.environ[name]
@@ -160,14 +160,14 @@ def own_ground() -> Iterator[TestBed]:
             "AUTOSCIRUB_DATA_DIR": str(root / "data"),
             "XDG_CONFIG_DIRS": str(root / "no-policy"),
             "TMPDIR": str(root / "tmp"),
-            "OLDPWD": str(ground.study),
-            "PWD": str(ground.study),
-            "GIT_SELFTEST": ground.canaries["git's variables"],
-            "AUTOSCIRUB_PLAN": ground.canaries["our variables"],
-            "SELFTEST_CANARY": ground.canaries["the environment"],
+            "OLDPWD": str(test_bed.study),
+            "PWD": str(test_bed.study),
+            "GIT_SELFTEST": test_bed.canaries["git's variables"],
+            "AUTOSCIRUB_PLAN": test_bed.canaries["our variables"],
+            "SELFTEST_CANARY": test_bed.canaries["the environment"],
         }
         tempfile.tempdir = str(root / "tmp")
-        yield ground
+        yield test_bed
     finally:
         tempfile.tempdir = folder
         for name in [*os.environ]:

@@ -92,10 +92,10 @@ PATTERNS = ["(a+)+$", "(a|aa)+$", "(.*a){25}$", "(a|a)*$"]
 """Each needs longer than the universe is old on a line of many letters a."""
 
 
-def _laid(ground: TestBed) -> tuple[Path, Path, str]:
+def _laid(test_bed: TestBed) -> tuple[Path, Path, str]:
     """A folder with a canary, the workspace in it, and the canary."""
-    outside = ground.place("tools")
-    canary = ground.canaries["the holdout"]
+    outside = test_bed.place("tools")
+    canary = test_bed.canaries["the holdout"]
     (outside / "canary.txt").write_text(f"{canary}\n", encoding="utf-8")
     root = outside / "workspace"
     (root / "data").mkdir(parents=True)
@@ -144,8 +144,8 @@ def _reads(tools: WorkspaceTools) -> str | None:
     return "the tools do not read what lies in the workspace, so nothing can be said of them"
 
 
-def _spelled(paths: list[str], ground: TestBed) -> AttackResult:
-    outside, root, canary = _laid(ground)
+def _spelled(paths: list[str], test_bed: TestBed) -> AttackResult:
+    outside, root, canary = _laid(test_bed)
     tools = WorkspaceTools(root, ToolBounds(seconds=_SECONDS))
     spelled = [
         path.replace("{outside}", str(outside)).replace("{OUTSIDE}", str(outside).upper()) for path in paths
@@ -156,9 +156,9 @@ def _spelled(paths: list[str], ground: TestBed) -> AttackResult:
     )
 
 
-def _planted(what: str, ground: TestBed) -> AttackResult:
+def _planted(what: str, test_bed: TestBed) -> AttackResult:
     plant, path = PLANTED[what]
-    outside, root, canary = _laid(ground)
+    outside, root, canary = _laid(test_bed)
     try:
         plant(root / "planted", outside)
     except OSError as cause:
@@ -168,8 +168,8 @@ def _planted(what: str, ground: TestBed) -> AttackResult:
     return AttackResult(f"{tried} calls of list, glob, grep and read", listed(through), _reads(tools))
 
 
-def _patterns(ground: TestBed) -> AttackResult:
-    _, root, _ = _laid(ground)
+def _patterns(test_bed: TestBed) -> AttackResult:
+    _, root, _ = _laid(test_bed)
     (root / "a.txt").write_text("found before\n" + "a" * 50_000 + "!\n", encoding="utf-8")
     tools = WorkspaceTools(root, ToolBounds(seconds=0.5))
     through, longest = [], 0.0

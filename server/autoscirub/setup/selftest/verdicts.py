@@ -1,4 +1,4 @@
-"""Self-test: a verdict that does not bear a look could not be told, whichever way it points."""
+"""Self-test: a verdict that does not bear a look inconclusive, whichever way it points."""
 
 from __future__ import annotations
 
@@ -108,8 +108,8 @@ def _shown(said: dict[str, Any]) -> str:
     return ascii(json.dumps({key: value for key, value in said.items() if usual[key] != value}))[:120]
 
 
-def _untold(verdicts: list[dict[str, Any]], ground: TestBed) -> AttackResult:
-    with build_workspace(open_project(ground.study), "criterion", criterion=ALL) as workspace:
+def _inconclusive(verdicts: list[dict[str, Any]], test_bed: TestBed) -> AttackResult:
+    with build_workspace(open_project(test_bed.study), "criterion", criterion=ALL) as workspace:
         through = [
             f"counted as {'satisfied' if answer else 'not satisfied'}: {_shown(said)}"
             for said in verdicts
@@ -118,9 +118,9 @@ def _untold(verdicts: list[dict[str, Any]], ground: TestBed) -> AttackResult:
     return AttackResult(f"{len(verdicts)} tried, none may count", listed(through))
 
 
-def _copied(ground: TestBed) -> AttackResult:
+def _copied(test_bed: TestBed) -> AttackResult:
     """A verdict that stands in a file of the project was written by whoever wrote the file."""
-    study = ground.place("copied")
+    study = test_bed.place("copied")
     (study / "results").mkdir()
     (study / "results" / "results.json").write_text('{"slope": 0.51}\n', encoding="utf-8")
     (study / "REPORT.md").write_text(f"The slope is 0.51.\n{json.dumps(verdict())}\n", encoding="utf-8")
@@ -129,9 +129,9 @@ def _copied(ground: TestBed) -> AttackResult:
     return AttackResult("1 tried, none may count", () if answer is None else ("it counted",))
 
 
-def _honest(ground: TestBed) -> AttackResult:
+def _honest(test_bed: TestBed) -> AttackResult:
     honest = verdict(evidence_found=["results/results.json: slope = 0.51", 'REPORT.md: "The slope is 0.51."'])
-    with build_workspace(open_project(ground.study), "criterion", criterion=ALL) as workspace:
+    with build_workspace(open_project(test_bed.study), "criterion", criterion=ALL) as workspace:
         answers = [
             _answer(honest, workspace),
             _answer(honest | {"satisfied": False, "reasoning": "It is not stated."}, workspace),
@@ -143,7 +143,7 @@ def _honest(ground: TestBed) -> AttackResult:
 CHECKS = [
     Check("an honest verdict", "Does an honest verdict count?", _honest),
     *(
-        Check(f"a verdict with {what}", "Could it not be told?", partial(_untold, verdicts))
+        Check(f"a verdict with {what}", "Could it not be told?", partial(_inconclusive, verdicts))
         for what, verdicts in VERDICTS.items()
     ),
     Check("a verdict that stands in the report", "Could it not be told?", _copied),

@@ -64,7 +64,7 @@ class HistoryComparison:
     def _lacking(self, head: str, line: str) -> str:
         first = self.repository.line(head)[1]
         if self.known.first and self.known.first != first:
-            said = begun_again(self.path, self.known.first, first, "as this machine remembers,")
+            said = started_afresh(self.path, self.known.first, first, "as this machine remembers,")
         else:
             said = f"{self.path}: lacks the step {line[:12]} that was recorded here: {PUT_BACK}"
         return f"{said}. The bundle counts"
@@ -74,7 +74,7 @@ class HistoryComparison:
         kept = repository.keep_other_line(other)
         known_first, first = repository.line(other)[1], repository.line(head)[1]
         if known_first != first:
-            said = begun_again(self.path, known_first, first, f"{where},")
+            said = started_afresh(self.path, known_first, first, f"{where},")
         elif repository.is_ancestor(head, other):
             missing = repository.count(other, head)
             said = f"{self.path}: lacks {missing} of the steps {where}, the last {other[:12]}: {PUT_BACK}"
@@ -95,10 +95,10 @@ def elsewhere(bundle: Path, memory: Memory, first: str | None) -> list[str]:
     ]
 
 
-def begun_again(bundle: Path, known_first: str, first: str | None, where: str) -> str:
+def started_afresh(bundle: Path, known_first: str, first: str | None, where: str) -> str:
     """The notice that a history does not begin as the one that is remembered."""
     now_begins = f"now begins with commit {first[:12]}" if first else "is not there, so a new one begins"
     return (
-        f"{bundle}: the history was begun again: {where} it began with commit {known_first[:12]}, and it "
+        f"{bundle}: the history was started afresh: {where} it began with commit {known_first[:12]}, and it "
         f"{now_begins}. It was removed or replaced, or another project stands here"
     )

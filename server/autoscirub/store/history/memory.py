@@ -2,7 +2,7 @@
 
 `checkouts/<key>.json`, one for each state directory: the line that was last exported there, and, while a
 commit waits for its export, that commit. `projects.json`: for each project, its state directories with
-their history's id and first commit, so that a history begun again is said.
+their history's id and first commit, so that a history started afresh is said.
 """
 
 from __future__ import annotations

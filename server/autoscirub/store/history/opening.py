@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from autoscirub.errors import CorruptError, HistoryError
 from autoscirub.models import now
 from autoscirub.store.history.bundle import BUNDLE_NAME, MAIN, Bundle, open_bundle, remove_leftovers
-from autoscirub.store.history.compare import HistoryComparison, begun_again, elsewhere
+from autoscirub.store.history.compare import HistoryComparison, elsewhere, started_afresh
 from autoscirub.store.history.memory import Checkout, Memory
 from autoscirub.store.history.objects import HistoryObjects
 from autoscirub.store.history.repository import NEW_PREFIX, Repository, new_folder
@@ -207,7 +207,9 @@ class _Opening:
                 )
             opened.export(self.path)
         elif self.known.first is not None:
-            self.notices.append(begun_again(self.path, self.known.first, None, "as this machine remembers,"))
+            self.notices.append(
+                started_afresh(self.path, self.known.first, None, "as this machine remembers,")
+            )
         else:
             self.notices += elsewhere(self.path, self.memory, None)
 

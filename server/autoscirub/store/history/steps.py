@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from autoscirub.errors import CorruptError, HistoryError
 from autoscirub.store.files import sha256_bytes
 from autoscirub.store.history.bundle import BUNDLE_NAME, open_bundle
-from autoscirub.store.history.compare import PUT_BACK, begun_again
+from autoscirub.store.history.compare import PUT_BACK, started_afresh
 from autoscirub.store.history.memory import Checkout, Memory
 from autoscirub.store.history.objects import MOST_BYTES, HistoryObjects
 from autoscirub.store.history.opening import reconcile
@@ -35,7 +35,7 @@ class History:
     """An opened history; a context manager. Use `open_for_reading` or `open_for_writing`.
 
     `notices` says in plain words what was amiss when it was opened: tampering or a restored backup, a
-    history begun again, a corrupt bundle. When writing, the next commit records them too.
+    history started afresh, a corrupt bundle. When writing, the next commit records them too.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class History:
             return self._opened.history_id
         return self._objects.commit(self.head).history_id if self.head else None
 
-    def reached_here(self, report: bytes) -> bool:
+    def produced_locally(self, report: bytes) -> bool:
         """Whether this machine itself reached a report with these bytes; one that only a bundle brings is a claim."""
         data = user_data_dir(create=False)
         if data is None:
@@ -260,7 +260,7 @@ def _beyond(repository: Repository, head: str, state_dir: Path, project: Path | 
     ):
         commits, first = repository.line(head)
         if known.first and known.first != first:
-            memory.notices.append(begun_again(path, known.first, first, "as this machine remembers,"))
+            memory.notices.append(started_afresh(path, known.first, first, "as this machine remembers,"))
         else:
             memory.notices.append(
                 f"{path}: lacks the step {known.head[:12]} that was exported here last; there were {known.commits} "

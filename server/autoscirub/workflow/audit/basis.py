@@ -22,7 +22,7 @@ from autoscirub.models import (
     VerificationReport,
 )
 from autoscirub.workflow.audit.record import placeless
-from autoscirub.workflow.judges import ASKS, read_asks, told_by_ask
+from autoscirub.workflow.judges import ASKS, read_asks, results_by_ask
 from autoscirub.workflow.locks import earlier_results
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _asks(record: AuditedRecord) -> str:
     turned: list[str] = []
     again: list[str] = []
     for subject, calls in subjects.items():
-        newest, answers = max(call.ask for call in calls), told_by_ask(calls)
+        newest, answers = max(call.ask for call in calls), results_by_ask(calls)
         if answers.pop(newest, None) is True and not all(answers.values()):
             turned.append(f"{subject}: yes on ask {newest} of {newest}, before it not")
         if newest > 1:
@@ -101,8 +101,8 @@ def _paid(asks: list[Ask]) -> str:
     """What the calls cost, and of how many nobody tells: that counts as nothing, and is not nothing."""
     costs = [ask.cost_usd for ask in asks if ask.cost_usd is not None]
     said = [f"${sum(costs):.4g} paid"] if costs else []
-    if untold := len(asks) - len(costs):
-        said.append(f"the cost of {untold} unknown")
+    if inconclusive := len(asks) - len(costs):
+        said.append(f"the cost of {inconclusive} unknown")
     return ", ".join(said)
 
 
@@ -125,7 +125,7 @@ def _concerns(record: AuditedRecord, decisions: list[Decision]) -> list[str]:
 def _differing(record: AuditedRecord) -> list[str]:
     """State files that lie there otherwise than the newest step has them. (Rounds are told of one by one.)"""
     names = sorted(
-        name for name in record.session.kept_state() if "/" not in name and name != RunManifest.file_name
+        name for name in record.session.recorded_state() if "/" not in name and name != RunManifest.file_name
     )
     differing: list[str] = []
     for name in names:

@@ -104,7 +104,7 @@ def _write(
     state.mkdir(parents=True)
     _copy_bundle(opened, record, state)
     schemas: set[str] = set()
-    for name in sorted(session.kept_state()):
+    for name in sorted(session.recorded_state()):
         data = record.bytes(f"state/{name}", most=_STATE_BYTES)
         if data is None or path_problem(name) is not None:
             raise HistoryError(f"history: state/{name[:200]!r} of step {record.head[:12]} cannot be exported")

@@ -33,7 +33,7 @@ _STATE_BYTES = 64 * 1024 * 1024
 
 def verify_files(record: AuditedRecord, found: Findings) -> None:
     """State files, round folders, and what is locked in the project, each as it lies there."""
-    kept = record.session.kept_state()
+    kept = record.session.recorded_state()
     cut_off = _cut_off(record)
     for name in sorted(kept):
         _state_file(record, name, found, cut_off)

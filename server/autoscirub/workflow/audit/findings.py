@@ -38,7 +38,7 @@ class Findings:
 
     def unknown(self, group: str, where: str, said: str) -> None:
         """Something that cannot be checked here: neither a fault nor a pass."""
-        self._add(AuditFinding(group, Answer.COULD_NOT_BE_TOLD, where, said))
+        self._add(AuditFinding(group, Answer.INCONCLUSIVE, where, said))
 
     def holds(self, group: str, count: int = 1) -> None:
         """Something that was looked at and held."""
@@ -58,11 +58,11 @@ class Findings:
         question, word = GROUPS[group]
         found = self._of(group)
         faults = [finding for finding in found if finding.answer is Answer.DOES_NOT_HOLD]
-        unknown = [finding for finding in found if finding.answer is Answer.COULD_NOT_BE_TOLD]
+        unknown = [finding for finding in found if finding.answer is Answer.INCONCLUSIVE]
         words = [f"{self.held[group]} {word.replace('/s', '' if self.held[group] == 1 else 's')}"]
         words += [f"{len(faults)} fault{'' if len(faults) == 1 else 's'}"] if faults else []
         words += [f"{len(unknown)} cannot be told here"] if unknown else []
-        answer = Answer.DOES_NOT_HOLD if faults else Answer.COULD_NOT_BE_TOLD if unknown else Answer.HOLDS
+        answer = Answer.DOES_NOT_HOLD if faults else Answer.INCONCLUSIVE if unknown else Answer.HOLDS
         return Decision(
             subject=group,
             question=question,

@@ -8,7 +8,7 @@ from autoscirub.models import Audit
 from autoscirub.store import open_project
 from autoscirub.workflow.audit.basis import basis_of
 from autoscirub.workflow.audit.record import AuditedRecord, reading_record
-from autoscirub.workflow.audit.rounds import between_rounds, odd_rounds, rounds_of
+from autoscirub.workflow.audit.rounds import between_rounds, malformed_rounds, rounds_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +32,7 @@ def audit_of(opened: Project, session: Session) -> Audit:
     record = AuditedRecord(opened, session)
     rounds = rounds_of(record)
     between = between_rounds(record, rounds)
-    odd = odd_rounds(record)
+    odd = malformed_rounds(record)
     basis, decisions = basis_of(record)  # last: it tells of everything that could not be read
     loop = session.manifest.loop
     return Audit(

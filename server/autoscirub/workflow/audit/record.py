@@ -134,7 +134,7 @@ class AuditedRecord:
     def numbers(self) -> list[int]:
         """The rounds that the newest step has, in order."""
         found = set()
-        for name in self.session.kept_state():
+        for name in self.session.recorded_state():
             match = _ROUND_FILE.fullmatch(f"state/{name}")
             if match and round_name(int(match.group(1)[6:])) == match.group(1):
                 found.add(int(match.group(1)[6:]))

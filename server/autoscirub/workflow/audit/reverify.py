@@ -141,7 +141,7 @@ def answers_again(
         where = f"{step.name}: {result.criterion_id}"
         reran = _rerun_parts(criterion, decision)
         why = _out_of_reach(criterion, result, decision, results, step, workspace)
-        if any(part.answer is Answer.COULD_NOT_BE_TOLD for part in reran):
+        if any(part.answer is Answer.INCONCLUSIVE for part in reran):
             why = "nothing could be rerun then"
         if fault := _verdict_fault(record, step, decision):
             found.fault("answers", where, fault)
@@ -206,9 +206,9 @@ def _out_of_reach(
         for entry in part.evidence:
             if entry.path and entry.sha256 and _not_kept(entry.path, step, workspace):
                 return f"{entry.path} was not kept (too large, or a link)"
-    untold = any(part.answer is Answer.COULD_NOT_BE_TOLD for part in decision.parts)
+    inconclusive = any(part.answer is Answer.INCONCLUSIVE for part in decision.parts)
     for path, _ in _artifacts(criterion):
-        if why := _artifact_out_of_reach(path, untold, step, workspace):
+        if why := _artifact_out_of_reach(path, inconclusive, step, workspace):
             return why
     return None
 
@@ -269,11 +269,13 @@ def _rerun_fault(parts: list[Decision], rerun: RerunRecord | None, step: Step) -
     return None
 
 
-def _artifact_out_of_reach(path: str, untold: bool, step: Step, workspace: ReverifiedState) -> str | None:
+def _artifact_out_of_reach(
+    path: str, inconclusive: bool, step: Step, workspace: ReverifiedState
+) -> str | None:
     if _not_kept(path, step, workspace):
         return f"{path} was not kept (too large, or a link)"
-    # A path that leads out of the project, or to what is no file, could not be told, and is not listed.
-    return f"{path} could not be opened then" if untold and not workspace.has(path) else None
+    # A path that leads out of the project, or to what is no file, inconclusive, and is not listed.
+    return f"{path} could not be opened then" if inconclusive and not workspace.has(path) else None
 
 
 def _not_kept(path: str, step: Step, workspace: ReverifiedState) -> bool:

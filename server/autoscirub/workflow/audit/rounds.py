@@ -68,7 +68,7 @@ def rounds_of(record: AuditedRecord) -> Rounds:
     return found
 
 
-def odd_rounds(record: AuditedRecord) -> list[str]:
+def malformed_rounds(record: AuditedRecord) -> list[str]:
     """Round folders that are not as they should be, each with what is amiss."""
     said: list[str] = []
     try:

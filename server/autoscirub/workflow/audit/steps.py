@@ -81,7 +81,7 @@ def verify_line(record: AuditedRecord, found: Findings) -> None:
         before = step
     for notice in record.session.notices:
         if not notice.startswith(f"{RunManifest.file_name}:"):  # told with the other files
-            say = found.fault if ": lacks " in notice or "begun again" in notice else found.unknown
+            say = found.fault if ": lacks " in notice or "started afresh" in notice else found.unknown
             say("line", "", notice)
 
 

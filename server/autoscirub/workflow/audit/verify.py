@@ -90,7 +90,7 @@ def _anchors(record: AuditedRecord, expect: str | None, found: Findings) -> None
         found.fault(
             "anchors",
             f"--expect {expect}",
-            "is not in this record: it was begun again, rewritten, put back to before that step, or is another one",
+            "is not in this record: it was started afresh, rewritten, put back to before that step, or is another one",
         )
 
 

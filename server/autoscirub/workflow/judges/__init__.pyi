@@ -1,12 +1,12 @@
 from .answers import ANSWERS as ANSWERS
 from .ask import NOT_ASKED as NOT_ASKED
 from .ask import JudgeSession as JudgeSession
-from .ask import asking_of as asking_of
+from .ask import judge_session_of as judge_session_of
 from .blind import blind_workspace as blind_workspace
 from .hypothesis import MayJudge as MayJudge
 from .hypothesis import judge_hypothesis as judge_hypothesis
 from .ledger import ASKS as ASKS
 from .ledger import read_asks as read_asks
-from .ledger import told_by_ask as told_by_ask
+from .ledger import results_by_ask as results_by_ask
 from .reading import Reader as Reader
 from .run import judge as judge

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from autoscirub.checks.criteria import NOT_ASKED, JudgeReadings
 from autoscirub.models import Answer, Asks, Cost, CriterionVerdict, DecidedBy, Decision, Evidence, now
-from autoscirub.workflow.judges.ledger import place_of, told_by_ask
+from autoscirub.workflow.judges.ledger import place_of, results_by_ask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from autoscirub.models import Ask, CachedVerdict, Member
 
 ELSEWHERE = "judged elsewhere, not on this machine: as good as the record that it comes from"
-ANSWERS = {True: Answer.HOLDS, False: Answer.DOES_NOT_HOLD, None: Answer.COULD_NOT_BE_TOLD}
+ANSWERS = {True: Answer.HOLDS, False: Answer.DOES_NOT_HOLD, None: Answer.INCONCLUSIVE}
 """A judge's flag -> the answer that it is."""
 _WORDS = {True: "satisfied", False: "not satisfied", None: "cannot tell"}
 _REASONS = 600
@@ -27,9 +27,13 @@ def reading_of(kept: CachedVerdict, question: str, *, asks: Sequence[Ask], elsew
     verdicts = [member.verdict for member in agreeing if isinstance(member.verdict, CriterionVerdict)]
     shown = {file.path: file.sha256 for file in kept.workspace.files}
     references = _once(path for verdict in verdicts for path in verdict.artifact_references)
-    evidence = [Evidence(key="verdict", value=kept.answer, note=said_of(kept))]
+    evidence = [Evidence(key="verdict", value=kept.answer, note=statement_of(kept))]
     evidence += [Evidence(path=path, sha256=shown[path]) for path in references if path in shown]
-    open_ = [] if kept.answer is True else [line for member in kept.members for line in _untold(kept, member)]
+    open_ = (
+        []
+        if kept.answer is True
+        else [line for member in kept.members for line in _inconclusive(kept, member)]
+    )
     open_ += [ELSEWHERE] if elsewhere else []
     open_ += [f"concern: {concern}" for concern in [*kept.concerns, *turned(kept, asks)]]
     decision = Decision(
@@ -69,7 +73,7 @@ def failed_reading(question: str, why: str, *, asked: int, error: bool = True) -
     decision = Decision(
         subject="judge",
         question=question,
-        answer=Answer.COULD_NOT_BE_TOLD,
+        answer=Answer.INCONCLUSIVE,
         word="error" if error else NOT_ASKED,
         decided_by=DecidedBy.JUDGE,
         open=[why],
@@ -87,7 +91,7 @@ def settled_members(kept: CachedVerdict) -> list[Member]:
     return [member for member in kept.members if member.answer is kept.answer]
 
 
-def said_of(kept: CachedVerdict) -> str:
+def statement_of(kept: CachedVerdict) -> str:
     """Who said it, in a line: `judge command (model m): 3 of 5 members agree`."""
     served = "/".join(_once(member.model_served or "" for member in kept.members)) or kept.model
     who = f"judge {kept.backend}" + (f" ({served})" if served else "")
@@ -97,7 +101,7 @@ def said_of(kept: CachedVerdict) -> str:
     return f"{who}: {alike} of {len(kept.members)} members agree, {kept.agree} needed"
 
 
-def _untold(kept: CachedVerdict, member: Member) -> list[str]:
+def _inconclusive(kept: CachedVerdict, member: Member) -> list[str]:
     """Why a member's word does not count, or what it is."""
     who = f"member {member.member}: " if len(kept.members) > 1 else ""
     if member.error is not None:
@@ -114,7 +118,7 @@ def _untold(kept: CachedVerdict, member: Member) -> list[str]:
 def turned(kept: CachedVerdict, asks: Sequence[Ask]) -> list[str]:
     """`satisfied on ask 3 of 4, before it not`: that a judge was asked until it said yes shows."""
     place = place_of(kept, asks)
-    answers = [answer for ask, answer in told_by_ask(asks).items() if ask < place.ask]
+    answers = [answer for ask, answer in results_by_ask(asks).items() if ask < place.ask]
     if kept.answer is not True or all(answers):
         return []
     word = "satisfied" if kept.kind == "criterion" else "a yes"

@@ -49,7 +49,9 @@ class JudgeResult:
     """Whether it was to be asked: where that was not allowed, there is no error, and nothing told."""
 
 
-def asking_of(opened: Project, session: Session, round_number: int | None, at: str) -> JudgeSession | None:
+def judge_session_of(
+    opened: Project, session: Session, round_number: int | None, at: str
+) -> JudgeSession | None:
     """The project's judge, for one command: its ledger, its money; None where no judge is set up."""
     if opened.config.judge.backend == "none":
         return None
@@ -95,7 +97,7 @@ class JudgeSession:
         if verdict_fault(verdict.members, verdict.agree, verdict.answer) is not None:
             return None
         history = self.session.history
-        return JudgeResult(verdict, elsewhere=history is None or not history.reached_here(data))
+        return JudgeResult(verdict, elsewhere=history is None or not history.produced_locally(data))
 
     def looked_up(self, question: JudgeQuestion, *, fresh: bool = False) -> JudgeResult:
         """The answer that is kept, where nobody is asked. `fresh` takes none."""
@@ -239,7 +241,7 @@ class JudgeSession:
                 agree=config.agree,
                 read=lambda reply: _read(reply, question, workspace),
                 gate=gate,
-                purse=self._purse,
+                spend_limit=self._purse,
             )
             answer, error = panel_answer(members, config.agree), panel_error(members)
             try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from autoscirub.errors import AutoscirubError
 from autoscirub.judging.verdicts import HYPOTHESIS_SUBJECT
 from autoscirub.models import Evidence, HypothesisVerdict, JudgeVerdict
-from autoscirub.workflow.judges.answers import ELSEWHERE, said_of, settled_members, turned
+from autoscirub.workflow.judges.answers import ELSEWHERE, settled_members, statement_of, turned
 from autoscirub.workflow.judges.ask import JudgeResult
 
 if TYPE_CHECKING:
@@ -37,23 +37,23 @@ class Judged:
 
 
 def judge_hypothesis(
-    asking: JudgeSession | None, prereg: Prereg, *, may: MayJudge, fresh: bool = False
+    session: JudgeSession | None, prereg: Prereg, *, may: MayJudge, fresh: bool = False
 ) -> Judged:
     """Put the hypothesis to the project's judge. What was asked just now is recorded, as a step of its own."""
-    if may == "no" or asking is None:
+    if may == "no" or session is None:
         return Judged(open=[NOT_JUDGED])
     try:
-        question = asking.questions.of_hypothesis(prereg)
+        question = session.questions.of_hypothesis(prereg)
     except AutoscirubError as error:
         return _failed(JudgeResult(error=str(error)))
     if may == "look":
-        told = asking.looked_up(question, fresh=fresh)
+        told = session.looked_up(question, fresh=fresh)
     else:
-        told = asking.ask([question], fresh=fresh)[HYPOTHESIS_SUBJECT]
-        asking.record()
+        told = session.ask([question], fresh=fresh)[HYPOTHESIS_SUBJECT]
+        session.record()
     if told.verdict is None:
         return _failed(told)
-    return judged_of(told.verdict, asking.asks_on(HYPOTHESIS_SUBJECT), elsewhere=told.elsewhere)
+    return judged_of(told.verdict, session.asks_on(HYPOTHESIS_SUBJECT), elsewhere=told.elsewhere)
 
 
 def _failed(told: JudgeResult) -> Judged:
@@ -80,7 +80,7 @@ def judged_of(kept: CachedVerdict, asks: Sequence[Ask], *, elsewhere: bool) -> J
     open_ = [f"the judge's concern: {concern}" for concern in verdict.concerns]
     open_ += [word] if kept.answer is not True else []
     open_ += [ELSEWHERE] if elsewhere else []
-    note = f"{said_of(kept)}: {reasons[:600]}"
+    note = f"{statement_of(kept)}: {reasons[:600]}"
     return Judged(
         verdict,
         asked=True,

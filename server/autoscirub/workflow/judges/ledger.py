@@ -31,7 +31,7 @@ def paid(asks: Iterable[Ask]) -> float:
     return sum(ask.cost_usd if ask.cost_usd is not None else ask.estimated_usd or 0.0 for ask in asks)
 
 
-def told_by_ask(asks: Iterable[Ask]) -> dict[int, bool | None]:
+def results_by_ask(asks: Iterable[Ask]) -> dict[int, bool | None]:
     """What the panel said at each ask on one subject. An ask at which every member failed told nothing."""
     return {ask.ask: ask.panel for ask in asks if ask.error is None}
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class Reader:
     """A project's judge, for the criteria of one command. With `may_ask` False it only says what is kept."""
 
-    def __init__(self, asking: JudgeSession, *, at: str, may_ask: bool) -> None:
-        self.asking, self.at, self.may_ask = asking, at, may_ask
+    def __init__(self, session: JudgeSession, *, at: str, may_ask: bool) -> None:
+        self.session, self.at, self.may_ask = session, at, may_ask
 
     def read(
         self, rubric: ExecutableRubric, inputs: Inputs, *, kept: Mapping[str, CachedResults], fresh: bool
@@ -34,13 +34,13 @@ class Reader:
         for criterion in rubric.criteria:
             if needs_reading(criterion):
                 try:
-                    questions[criterion.criterion_id] = self.asking.questions.of(criterion)
+                    questions[criterion.criterion_id] = self.session.questions.of(criterion)
                 except AutoscirubError as error:
                     readings[criterion.criterion_id] = failed_reading(
                         criterion.requirement, str(error), asked=0
                     )
         shown = {
-            name: {**question.shown(), "verdict": self.asking.verdict_digest(question)}
+            name: {**question.shown(), "verdict": self.session.verdict_digest(question)}
             for name, question in questions.items()
         }
         inputs = replace(inputs, shown=shown)
@@ -53,20 +53,20 @@ class Reader:
         for criterion in waiting:
             readings[criterion.criterion_id] = self._reading(criterion, told[criterion.criterion_id])
             # The newest verdict on a question counts, and no answer that rests on an earlier one.
-            shown[criterion.criterion_id]["verdict"] = self.asking.verdict_digest(
+            shown[criterion.criterion_id]["verdict"] = self.session.verdict_digest(
                 questions[criterion.criterion_id]
             )
         return replace(inputs, shown=shown, readings=readings)
 
     def _told(self, questions: list[JudgeQuestion], *, fresh: bool) -> dict[str, JudgeResult]:
         if not self.may_ask:
-            return {question.subject: self.asking.looked_up(question, fresh=fresh) for question in questions}
-        told = self.asking.ask(questions, fresh=fresh)
-        self.asking.record()
+            return {question.subject: self.session.looked_up(question, fresh=fresh) for question in questions}
+        told = self.session.ask(questions, fresh=fresh)
+        self.session.record()
         return told
 
     def _reading(self, criterion: Criterion, told: JudgeResult) -> JudgeReadings:
-        asks = self.asking.asks_on(criterion.criterion_id)
+        asks = self.session.asks_on(criterion.criterion_id)
         asked = max((ask.ask for ask in asks), default=0)
         if told.verdict is None:
             return failed_reading(criterion.requirement, told.error, asked=asked, error=told.asked)

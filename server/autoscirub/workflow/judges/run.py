@@ -76,33 +76,38 @@ def judge(
             run.dry_run = dry_run
             return run
     with opened.writing() as session:
-        asking = JudgeSession(Questions(opened), session, _round(session), now(), progress=progress)
-        questions, broken = _questions(opened, session, asking.questions, criterion_id)
-        told = asking.ask(questions, fresh=fresh)
-        run = JudgeRun(calls=len(asking.asks), spent=asking.spent, notices=session.notices, decisions=broken)
-        asking.record()
+        judge_session = JudgeSession(Questions(opened), session, _round(session), now(), progress=progress)
+        questions, broken = _questions(opened, session, judge_session.questions, criterion_id)
+        told = judge_session.ask(questions, fresh=fresh)
+        run = JudgeRun(
+            calls=len(judge_session.asks),
+            spent=judge_session.spent,
+            notices=session.notices,
+            decisions=broken,
+        )
+        judge_session.record()
         for question in questions:
-            _add(run, asking, question, told[question.subject])
+            _add(run, judge_session, question, told[question.subject])
         return run
 
 
 def _look(
     opened: Project, session: Session, criterion_id: str | None, *, fresh: bool
 ) -> tuple[JudgeRun, list[JudgeQuestion]]:
-    asking = JudgeSession(Questions(opened), session, _round(session), now())
-    questions, broken = _questions(opened, session, asking.questions, criterion_id)
+    judge_session = JudgeSession(Questions(opened), session, _round(session), now())
+    questions, broken = _questions(opened, session, judge_session.questions, criterion_id)
     run = JudgeRun(notices=session.notices, decisions=broken)
     waiting: list[JudgeQuestion] = []
     for question in questions:
-        told = asking.looked_up(question, fresh=fresh)
+        told = judge_session.looked_up(question, fresh=fresh)
         if told.verdict is not None:
             run.kept += 1
         else:
             waiting.append(question)
             run.calls += opened.config.judge.repeats
-            price = _price(asking.questions, question)
+            price = _price(judge_session.questions, question)
             run.price = None if price is None or run.price is None else run.price + price
-        _add(run, asking, question, told)
+        _add(run, judge_session, question, told)
     return run, waiting
 
 
@@ -159,8 +164,8 @@ def _price(questions: Questions, question: JudgeQuestion) -> float | None:
     return None if price is None else price * config.repeats
 
 
-def _add(run: JudgeRun, asking: JudgeSession, question: JudgeQuestion, told: JudgeResult) -> None:
-    asks = asking.asks_on(question.subject)
+def _add(run: JudgeRun, judge_session: JudgeSession, question: JudgeQuestion, told: JudgeResult) -> None:
+    asks = judge_session.asks_on(question.subject)
     asked = max((ask.ask for ask in asks), default=0)
     if told.verdict is None:
         decision = failed_reading(_asked(question), told.error, asked=asked, error=told.asked).decision

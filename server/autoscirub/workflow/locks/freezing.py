@@ -283,7 +283,7 @@ def _decision(subject: str, question: str, sha256: str, note: str, at: str, dry_
     return Decision(
         subject=subject,
         question=question,
-        answer=Answer.COULD_NOT_BE_TOLD if dry_run else Answer.HOLDS,
+        answer=Answer.INCONCLUSIVE if dry_run else Answer.HOLDS,
         word="would be frozen" if dry_run else "frozen",
         evidence=[Evidence(path=subject, sha256=sha256, note=note)],
         open=["nothing was written: this was a dry run"] if dry_run else [],

@@ -56,7 +56,7 @@ def _short(data: bytes, name: str) -> Rubric:
     return read_short(data, name)
 
 
-def kept_rubric(session: Session) -> ExecutableRubric | None:
+def recorded_rubric(session: Session) -> ExecutableRubric | None:
     """The rubric as it was locked, from the history."""
     data = session.kept(RUBRIC_KEPT)
     return _rubric(data, "the locked rubric").model if data is not None else None
@@ -78,7 +78,7 @@ def require_rubric(project: Project, session: Session) -> tuple[Rubric, RubricCh
             else "is not there, so there is no requirement"
         )
         raise CheckError(f"{name}: {what}")
-    locked = kept_rubric(session)
+    locked = recorded_rubric(session)
     if locked is None:
         raise TamperedError(
             f"history: the rubric frozen at {lock.frozen_at} is not in it; restore history.bundle"
@@ -251,6 +251,6 @@ def _locked(lock: SettingsLock | None) -> dict[str, Any]:
 
 def _from_the_first_freeze(key: str) -> bool:
     # Defaults included: no judge, and no rerun, are settings too. So are the places of the results and the report:
-    # a file of one's choice is not to be had by naming another later; and how numbers are looked for: nobody exempts
+    # a file of one's choice is not to be had by naming another later; and how numbers are looked for: nobody sets aside
     # one later. Another path or command that is not set decides nothing yet.
     return key in {"results", "report"} or key.startswith(("judge.", "numbers.", "profiles", "rerun."))

@@ -13,10 +13,10 @@ from autoscirub.store import Project, open_project, sha256_bytes
 from autoscirub.workflow.locks.locked import (
     changed_settings,
     deciding,
-    kept_rubric,
     load_source,
     lock_rubric,
     lock_settings,
+    recorded_rubric,
 )
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _look(opened: Project, session: Session) -> tuple[Rubric | None, list[str], 
         )
     settings = changed_settings(opened, session)
     rubric, changes = None, None
-    locked = kept_rubric(session)
+    locked = recorded_rubric(session)
     if locked is not None and locks.rubric is not None:
         rubric = load_source(opened, session, locks.rubric)
         changes = rubric_changes(locked, rubric.model)

@@ -10,8 +10,8 @@ from .rules import SUMMARY as SUMMARY
 from .rules import VERIFICATION as VERIFICATION
 from .rules import Round as Round
 from .rules import current_round as current_round
-from .rules import kept_model as kept_model
 from .rules import read_rounds as read_rounds
+from .rules import recorded_model as recorded_model
 from .rules import round_name as round_name
 from .rules import unjudged as unjudged
 from .verification import Revision as Revision

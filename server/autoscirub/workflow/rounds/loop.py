@@ -33,10 +33,17 @@ from autoscirub.store import (
 from autoscirub.store.history import path_problem
 from autoscirub.workflow.checking import check_step, is_as_verified
 from autoscirub.workflow.locks import require_rubric, require_settings
-from autoscirub.workflow.rerunning import required_rerun, standing_rerun
+from autoscirub.workflow.rerunning import required_rerun, rerun_status
 from autoscirub.workflow.rounds.guard import Aside, RevisionGuard, project_files
 from autoscirub.workflow.rounds.plan import continue_loop, plan_step
-from autoscirub.workflow.rounds.rules import FOLDER, PLAN, current_round, kept_model, read_rounds, unjudged
+from autoscirub.workflow.rounds.rules import (
+    FOLDER,
+    PLAN,
+    current_round,
+    read_rounds,
+    recorded_model,
+    unjudged,
+)
 from autoscirub.workflow.rounds.verification import EVENTS, Revision, RoundCheck, event_lines
 
 if TYPE_CHECKING:
@@ -290,7 +297,7 @@ class _Loop:
         self._restore_state(aside)
         self.kept = True
         self._did(
-            LoopStep(f"round {number}: a revision was cut off; the files were put back, and it begins again")
+            LoopStep(f"round {number}: a revision was cut off; the files were put back, and it starts afresh")
         )
         if aside.folder is not None:
             self._did(LoopStep(f"what it had changed is kept in {aside.folder}"))
@@ -298,7 +305,7 @@ class _Loop:
     def _restore_state(self, aside: Aside) -> None:
         """Put the state files back as the history has them, where the revision had touched them."""
         state = self.opened.state
-        for name in sorted(self.session.kept_state()):
+        for name in sorted(self.session.recorded_state()):
             kept = self.session.kept(f"state/{name}")
             if kept is not None and state.read_bytes(name) != kept:
                 aside.keep(state.root / name)
@@ -389,7 +396,7 @@ def _has_ended(opened: Project, session: Session, ran: LoopResult, *, go_on: boo
             Decision(
                 subject="requirements",
                 question="Are the requirements met?",
-                answer=Answer.COULD_NOT_BE_TOLD,
+                answer=Answer.INCONCLUSIVE,
                 word="stale",
                 evidence=[],
                 open=[f"{why}: run `autoscirub check`"],
@@ -408,10 +415,10 @@ def _has_ended(opened: Project, session: Session, ran: LoopResult, *, go_on: boo
 
 def _standing(opened: Project, session: Session) -> list[Decision]:
     """What counts where nothing was verified just now: the kept answers, and a rerun where one is required."""
-    report = kept_model(session, VerificationReport.file_name, VerificationReport)
+    report = recorded_model(session, VerificationReport.file_name, VerificationReport)
     return [
         *(report.decisions if report else []),
-        *required_rerun(standing_rerun(opened, session, may="ask")),
+        *required_rerun(rerun_status(opened, session, may="ask")),
     ]
 
 

@@ -14,8 +14,8 @@ from autoscirub.workflow.rounds.rules import (
     PLAN,
     VERIFICATION,
     current_round,
-    kept_model,
     read_rounds,
+    recorded_model,
     unjudged,
 )
 from autoscirub.workflow.rounds.verification import EVENTS, event_lines
@@ -67,7 +67,7 @@ def plan_step(
         )
     report = None
     if current is not None:
-        report = kept_model(session, f"{FOLDER}/{current.name}/{VERIFICATION}", VerificationReport)
+        report = recorded_model(session, f"{FOLDER}/{current.name}/{VERIFICATION}", VerificationReport)
     if current is None or current.number is None or report is None:
         raise CheckError("no round is open; `autoscirub check` opens one by verifying")
     if current.status != "open":
@@ -75,16 +75,16 @@ def plan_step(
             f"{current.name}: is {current.status}; `autoscirub check` verifies again and opens the next round"
         )
     asked = {criterion.criterion_id for criterion in rubric.model.criteria}
-    untold = unjudged(report)
+    inconclusive = unjudged(report)
     unmet = {
         result.criterion_id: result
         for result in report.criteria
-        if not result.satisfied and result.criterion_id in asked and result.criterion_id not in untold
+        if not result.satisfied and result.criterion_id in asked and result.criterion_id not in inconclusive
     }
-    if untold and not unmet:
-        name, why = next(iter(untold.items()))
+    if inconclusive and not unmet:
+        name, why = next(iter(inconclusive.items()))
         raise CheckError(
-            f"nothing to revise: {len(untold)} of the criteria could not be judged ({name}: {why}); see that the judge "
+            f"nothing to revise: {len(inconclusive)} of the criteria could not be judged ({name}: {why}); see that the judge "
             "can be asked, and check again"
         )
     chosen = (

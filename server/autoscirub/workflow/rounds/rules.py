@@ -56,7 +56,7 @@ def round_name(number: int) -> str:
 def read_rounds(session: Session) -> list[Round]:
     """Every folder below `revisions/`, well-formed ones by number, then the odd ones. Writes nothing."""
     folder = session.project.state.root / FOLDER
-    kept = {name.split("/")[1] for name in session.kept_state() if name.startswith(f"{FOLDER}/round-")}
+    kept = {name.split("/")[1] for name in session.recorded_state() if name.startswith(f"{FOLDER}/round-")}
     names = {path.name for path in folder.iterdir() if path.is_dir()} if folder.is_dir() else set()
     rounds = [_read(session, name, lost=name not in names) for name in sorted(names | kept)]
     return sorted(rounds, key=lambda entry: (entry.number is None, entry.number or 0, entry.name))
@@ -184,7 +184,7 @@ def _same_basis(one: VerificationReport, other: VerificationReport) -> bool:
     return all(before.get(result.criterion_id) == result.rests_on for result in other.criteria)
 
 
-def kept_model(session: Session, name: str, model: type[Model]) -> Model | None:
+def recorded_model(session: Session, name: str, model: type[Model]) -> Model | None:
     """A state file as the history has it; None when it has none."""
     data = session.kept(f"state/{name}")
     return _decoded(data, model, name) if data is not None else None

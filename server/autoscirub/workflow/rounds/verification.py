@@ -35,9 +35,9 @@ from autoscirub.workflow.rounds.rules import (
     Round,
     current_round,
     ending_of,
-    kept_model,
     next_number,
     read_rounds,
+    recorded_model,
     round_name,
 )
 
@@ -121,9 +121,9 @@ class RoundVerification:
         self.plan: RevisionPlan | None = None
         if self.current is not None and self.current.number is not None:
             base = f"{FOLDER}/{self.current.name}"
-            self.previous = kept_model(session, f"{base}/{VERIFICATION}", VerificationReport)
-            self.plan = kept_model(session, f"{base}/{PLAN}", RevisionPlan)
-            if kept_model(session, f"{base}/{SUMMARY}", ChangeSummary) is not None:
+            self.previous = recorded_model(session, f"{base}/{VERIFICATION}", VerificationReport)
+            self.plan = recorded_model(session, f"{base}/{PLAN}", RevisionPlan)
+            if recorded_model(session, f"{base}/{SUMMARY}", ChangeSummary) is not None:
                 self.plan = None
         whole = self.current is not None and self.current.status == "complete"
         self.addressed: list[str] = []
@@ -138,11 +138,11 @@ class RoundVerification:
         fresh: bool,
         progress: Callable[[int, int], None] | None,
         rerun: RerunStatus | None = None,
-        asking: JudgeSession | None = None,
+        judge_session: JudgeSession | None = None,
         may_ask: bool = False,
     ) -> None:
         earlier = {} if fresh else self._earlier()
-        kept = earlier if self._reached_here() else {}
+        kept = earlier if self._produced_locally() else {}
         self.inputs = gather(
             self.opened,
             self.rubric.model,
@@ -151,11 +151,11 @@ class RoundVerification:
             progress=progress,
             rerun=rerun.decision if rerun else None,
         )
-        if asking is not None:
+        if judge_session is not None:
             # Also where nobody is asked: whoever reads the record is to know.
-            asking.progress = progress
-            self.addressed = asking.addressed if may_ask else []
-            reader = Reader(asking, at=self.at, may_ask=may_ask)
+            judge_session.progress = progress
+            self.addressed = judge_session.addressed if may_ask else []
+            reader = Reader(judge_session, at=self.at, may_ask=may_ask)
             self.inputs = reader.read(self.rubric.model, self.inputs, kept=kept, fresh=fresh)
         self.criteria: CriteriaVerification = verify_criteria(
             self.rubric.model,
@@ -170,7 +170,7 @@ class RoundVerification:
 
     def _earlier(self) -> dict[str, CachedResults]:
         """The answers of the newest verification, each with its Decision."""
-        report = kept_model(self.session, VerificationReport.file_name, VerificationReport)
+        report = recorded_model(self.session, VerificationReport.file_name, VerificationReport)
         if report is None:
             return {}
         decisions = {decision.subject: decision for decision in report.decisions}
@@ -180,13 +180,13 @@ class RoundVerification:
             if result.criterion_id in decisions
         }
 
-    def _reached_here(self) -> bool:
+    def _produced_locally(self) -> bool:
         """Whether it was this machine that reached the newest verification.
 
         A bundle from elsewhere, or one that was made by hand, says what others found: claims, that are decided anew.
         """
         data, history = self.session.kept(f"state/{VerificationReport.file_name}"), self.session.history
-        return data is not None and history is not None and history.reached_here(data)
+        return data is not None and history is not None and history.produced_locally(data)
 
     def fill(
         self,
@@ -319,12 +319,12 @@ class RoundVerification:
         for entry in self.rounds:
             # What was said before a person went on no longer stands: they went on to have it tried again.
             if entry.known and loop is not None and (entry.number or 0) >= loop.first_round:
-                summary = kept_model(self.session, f"{FOLDER}/{entry.name}/{SUMMARY}", ChangeSummary)
+                summary = recorded_model(self.session, f"{FOLDER}/{entry.name}/{SUMMARY}", ChangeSummary)
                 said |= {item.criterion_id for item in summary.infeasible} if summary else set()
         return frozenset(said)
 
     @property
-    def reached_on(self) -> dict[str, str]:
+    def based_on(self) -> dict[str, str]:
         """The files that the criteria were decided on, with their digests."""
         inputs = self.inputs
         found: dict[str, str] = {}

@@ -18,7 +18,7 @@ from autoscirub.models import (
 )
 from autoscirub.workflow.checking import is_as_verified
 from autoscirub.workflow.locks import require_rubric, require_settings
-from autoscirub.workflow.rounds import FOLDER, PLAN, current_round, kept_model, read_rounds, unjudged
+from autoscirub.workflow.rounds import FOLDER, PLAN, current_round, read_rounds, recorded_model, unjudged
 
 if TYPE_CHECKING:
     from autoscirub.checks.rubric import Rubric
@@ -59,9 +59,7 @@ def look_at_requirements(opened: Project, session: Session, found: Status) -> Ne
 def _not_frozen(rubric: Rubric, found: Status) -> NextStep:
     lint = lint_rubric(rubric)
     found.decisions.append(
-        _decision(
-            rubric.source, Answer.COULD_NOT_BE_TOLD, "not frozen", rubric.source_sha256, "not frozen yet"
-        )
+        _decision(rubric.source, Answer.INCONCLUSIVE, "not frozen", rubric.source_sha256, "not frozen yet")
     )
     if lint.faults:
         return NextStep(
@@ -71,7 +69,7 @@ def _not_frozen(rubric: Rubric, found: Status) -> NextStep:
 
 
 def _loop(opened: Project, session: Session, found: Status) -> NextStep:
-    report = kept_model(session, VerificationReport.file_name, VerificationReport)
+    report = recorded_model(session, VerificationReport.file_name, VerificationReport)
     current = current_round(read_rounds(session))
     if report is None or current is None:
         return NextStep("autoscirub check", "the requirements were not looked at yet")
@@ -82,7 +80,7 @@ def _loop(opened: Project, session: Session, found: Status) -> NextStep:
         found.decisions.append(
             _decision(
                 "requirements",
-                Answer.COULD_NOT_BE_TOLD,
+                Answer.INCONCLUSIVE,
                 "stale",
                 None,
                 f"what is judged has changed; it was {counts}",
@@ -90,9 +88,7 @@ def _loop(opened: Project, session: Session, found: Status) -> NextStep:
         )
         return NextStep("autoscirub check", "the kept report is stale")
     unmet = any(result.status == "not_satisfied" for result in report.criteria)
-    told = (
-        Answer.HOLDS if report.all_satisfied else Answer.DOES_NOT_HOLD if unmet else Answer.COULD_NOT_BE_TOLD
-    )
+    told = Answer.HOLDS if report.all_satisfied else Answer.DOES_NOT_HOLD if unmet else Answer.INCONCLUSIVE
     loop = session.manifest.loop
     ended = loop.ended if loop is not None else None
     word = ended.state.replace("_", " ") if ended else current.status
@@ -105,20 +101,22 @@ def _loop(opened: Project, session: Session, found: Status) -> NextStep:
 
 
 def _view(session: Session, report: VerificationReport, current: Round, *, stale: bool) -> LoopView:
-    untold = unjudged(report)
+    inconclusive = unjudged(report)
     loop = session.manifest.loop
     plan = None
     if current.status == "planned":
-        plan = kept_model(session, f"{FOLDER}/{current.name}/{PLAN}", RevisionPlan)
+        plan = recorded_model(session, f"{FOLDER}/{current.name}/{PLAN}", RevisionPlan)
     return LoopView(
         round=report.round,
         status=current.status,
         stale=stale,
         ended=loop.ended.state if loop is not None and loop.ended is not None else None,
         unmet=[
-            result for result in report.criteria if not result.satisfied and result.criterion_id not in untold
+            result
+            for result in report.criteria
+            if not result.satisfied and result.criterion_id not in inconclusive
         ],
-        untold=untold,
+        inconclusive=inconclusive,
         targets=[target.criterion_id for target in plan.targets] if plan is not None else [],
         beside=_beside(session),
     )
@@ -141,7 +139,7 @@ def _beside(session: Session) -> list[str]:
 
 
 def _decision(subject: str, answer: Answer, word: str, sha256: str | None, note: str | None) -> Decision:
-    told = answer is not Answer.COULD_NOT_BE_TOLD
+    told = answer is not Answer.INCONCLUSIVE
     return Decision(
         subject=subject,
         question="Are the requirements met?" if subject == "requirements" else "Are the requirements fixed?",

@@ -100,7 +100,7 @@ def _unfrozen(data: bytes | None, found: Status) -> NextStep | None:
         return None
     lint = lint_predictions(data)
     faults = f"not frozen; {len(lint.faults)} faults to mend first" if lint.faults else "not frozen yet"
-    found.decisions.append(_predictions(data, Answer.COULD_NOT_BE_TOLD, "not frozen", faults))
+    found.decisions.append(_predictions(data, Answer.INCONCLUSIVE, "not frozen", faults))
     if lint.faults:
         return NextStep(
             "autoscirub freeze --dry-run", f"{PREDICTIONS_NAME} has {len(lint.faults)} faults; it lists them"
@@ -126,7 +126,7 @@ def _outcome(opened: Project, session: Session, found: Status) -> NextStep:
             Decision(
                 subject="outcome",
                 question="Does the kept outcome still stand?",
-                answer=Answer.COULD_NOT_BE_TOLD,
+                answer=Answer.INCONCLUSIVE,
                 word="stale",
                 open=[*([] if unknown else [f"it said {kept.headline}"]), *stale],
                 at=now(),
@@ -150,7 +150,7 @@ def _stale(opened: Project, kept: Verification, results: str) -> list[str]:
 
 
 def _predictions(data: bytes | None, answer: Answer, word: str, note: str | None) -> Decision:
-    told = answer is not Answer.COULD_NOT_BE_TOLD
+    told = answer is not Answer.INCONCLUSIVE
     digest = sha256_bytes(data) if data is not None else None
     return Decision(
         subject=PREDICTIONS_NAME,
