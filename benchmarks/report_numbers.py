@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from table import Row
 
 from autoscirub.checks.numbers import Source, classify
-from autoscirub.checks.numbers.extract import read_prose, spot
+from autoscirub.checks.numbers.extract import extract_numbers, read_prose
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +32,7 @@ _LINE = (
 
 
 def make_report(size: int) -> str:
-    """Markdown of `size` characters with four numbers and some exempt ones a line."""
+    """Markdown of `size` characters with four numbers and some set-aside ones a line."""
     chance = random.Random(size)  # noqa: S311 - data, not a secret
     lines: list[str] = []
     length = 0
@@ -69,8 +69,10 @@ def main() -> list[Row]:
     """One row for each doubling: of the report with 1,000 sources, of the sources with a short report."""
     few = make_sources(1_000)
     texts = [make_report(size) for size in SIZES]
-    by_size = [best(lambda text=text: classify(spot(read_prose(text, "markdown")), few)) for text in texts]
-    short = spot(read_prose(make_report(10_000), "markdown"))
+    by_size = [
+        best(lambda text=text: classify(extract_numbers(read_prose(text, "markdown")), few)) for text in texts
+    ]
+    short = extract_numbers(read_prose(make_report(10_000), "markdown"))
     values = {count: make_sources(count) for count in COUNTS}
     by_count = [best(lambda count=count: classify(short, values[count])) for count in COUNTS]
     rows = []

@@ -57,10 +57,10 @@ def test_an_installation_without_its_data_says_what_is_missing_and_what_to_do(tm
         "try:\n    data_dir('state')\n"
         "except StateError as error:\n    print(error)"
     )
-    said = run_copy(tmp_path / "lib", code).stdout
-    assert "not installed completely" in said
-    assert str(tmp_path / "lib" / "autoscirub" / "_data" / "state") in said
-    assert "install the package again" in said
+    output = run_copy(tmp_path / "lib", code).stdout
+    assert "not installed completely" in output
+    assert str(tmp_path / "lib" / "autoscirub" / "_data" / "state") in output
+    assert "install the package again" in output
 
 
 def test_a_folder_that_nothing_fills_yet_is_an_error_and_not_an_empty_answer(tmp_path: Path) -> None:

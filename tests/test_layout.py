@@ -198,7 +198,7 @@ def test_git_ignores_what_the_table_says_and_nothing_else(tmp_path: Path) -> Non
     (tmp_path / ".autoscirub").mkdir()
     (tmp_path / ".autoscirub" / ".gitignore").write_text(template("gitignore"), encoding="utf-8")
     commit = {filled(entry.path): entry.commit for entry in load_layout().file if entry.where == "state"}
-    paths = {path + ("x" if path.endswith("/") else ""): kept for path, kept in commit.items()}
+    paths = {path + ("x" if path.endswith("/") else ""): committed for path, committed in commit.items()}
     paths |= {
         f"{TEMPORARY_PREFIX}0a1b": False,
         f"revisions/round-001/{TEMPORARY_PREFIX}0a1b": False,
@@ -214,4 +214,4 @@ def test_git_ignores_what_the_table_says_and_nothing_else(tmp_path: Path) -> Non
         env=environment,
     )
     ignored = {line.removeprefix(".autoscirub/") for line in answered.stdout.splitlines()}
-    assert ignored == {path for path, kept in paths.items() if not kept}
+    assert ignored == {path for path, committed in paths.items() if not committed}

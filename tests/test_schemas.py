@@ -114,8 +114,8 @@ def test_the_check_names_what_differs_is_missing_or_is_left_over(
     before = sorted(path.name for path in tmp_path.iterdir())
     capsys.readouterr()
     assert main(["--check", str(tmp_path)]) == 1
-    said = capsys.readouterr().err
-    assert "event.schema.json: differs from the models; run python -m autoscirub.models.schema" in said
-    assert "config.schema.json: is missing; run" in said
-    assert "old.schema.json: no model makes this schema; delete it" in said
+    output = capsys.readouterr().err
+    assert "event.schema.json: differs from the models; run python -m autoscirub.models.schema" in output
+    assert "config.schema.json: is missing; run" in output
+    assert "old.schema.json: no model makes this schema; delete it" in output
     assert sorted(path.name for path in tmp_path.iterdir()) == before

@@ -1,6 +1,6 @@
 """autoscirub: decides whether a coding agent's work is done, from evidence.
 
-`import autoscirub` loads nothing heavy; each name below loads its room when it is first used.
+`import autoscirub` loads nothing heavy; each name below loads its part of the package when it is first used.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""`python -m autoscirub`."""
+"""Entry point of `python -m autoscirub`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The data files that ship with the package: where they are, and the templates that `init` lays down."""
+"""The data files that ship with the package: where they are, and the templates that `init` writes."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def data_dir(kind: Kind) -> Path:
     if installed.is_dir():
         return installed
     checkout = Path(__file__).resolve().parents[2]
-    beside = checkout if kind == "plugin" else checkout / kind
-    if (checkout / "pyproject.toml").is_file() and beside.is_dir():
-        return beside
+    in_checkout = checkout if kind == "plugin" else checkout / kind
+    if (checkout / "pyproject.toml").is_file() and in_checkout.is_dir():
+        return in_checkout
     raise StateError(
         f"autoscirub is not installed completely: its {kind} folder is neither in {installed} nor in "
-        f"{beside}; install the package again, from a wheel or an unpacked checkout"
+        f"{in_checkout}; install the package again, from a wheel or an unpacked checkout"
     )
 
 

@@ -24,7 +24,7 @@
     └── TrustError              something would have to run that was not trusted on this machine
 
 A message is for the one who must act: what was found, where, what was expected, what to do.
-Faces turn these into an exit status; nothing else catches broadly.
+Commands, tools, jobs and hooks turn these into a status; nothing else catches broadly.
 """
 
 from __future__ import annotations
@@ -93,7 +93,14 @@ class ExpressionRefused(CheckError):  # noqa: N818 - "refused" is the word the u
 
 
 class NotEvaluable(CheckError):  # noqa: N818 - "could not be evaluated" is the phrase the user meets
-    """Raised when an allowed expression has no value on these results: neither a pass nor a refutation."""
+    """Raised when an allowed expression has no value on these results: neither a pass nor a refutation.
+
+    `reference`: the reference into the results that leads nowhere, as it is spelled, where that is why.
+    """
+
+    def __init__(self, message: str, *, reference: str | None = None) -> None:
+        super().__init__(message)
+        self.reference = reference
 
 
 class ResultsError(CheckError):
@@ -124,9 +131,9 @@ class BlindingError(AutoscirubError):
 
 
 class JudgeError(AutoscirubError):
-    """Raised when a judge gave no verdict: a limit reached, a crash, an unreachable service, an unreadable reply.
+    """Raised when a judge gave no verdict: a limit hit, a crash, an unreachable service, an unreadable reply.
 
-    Never a verdict, and never cached. `raw` is the reply as far as it came, kept to be looked at.
+    Never a verdict, and never cached. `raw` is the reply as far as it came, for inspection.
     """
 
     def __init__(self, message: str, raw: str = "") -> None:

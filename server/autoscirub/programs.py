@@ -1,4 +1,4 @@
-"""Where a program of a bare name lies: the one look-up, so that nothing under judgement is ever taken for a tool."""
+"""Finding a program on PATH: the only look-up, so that no file under judgement is ever mistaken for a tool."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ def path_entries() -> list[str]:
 def on_path(name: str, more: Sequence[str] = ()) -> str | None:
     """The program `name` in the absolute entries of PATH, then in `more`; None where it is in none.
 
-    A name with a slash is looked up nowhere: it is given back where such a program can be run.
+    A name with a slash is not looked up: it is returned if such a program can be run.
     """
     return shutil.which(name, path=os.pathsep.join([*path_entries(), *more]))

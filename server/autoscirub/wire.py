@@ -1,4 +1,4 @@
-"""Standard input and output as a protocol's wire: nothing else is on it, whatever a library or a child prints."""
+"""Reserving standard input and output for a protocol, so that no library or child process can print into it."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ async def serve_wire(server: Server[Any], wire_in: BinaryIO, wire_out: BinaryIO)
 
 
 class _Answering:
-    """The messages of a client, but for lines that are none: these get the protocol's error, where the SDK drops them,
-    and whoever sent one would wait for ever."""
+    """A client's messages. A line that is not a message gets the protocol's error, where the SDK would drop it and
+    leave the sender waiting for ever."""
 
     def __init__(self, incoming: Any, outgoing: Any) -> None:
         self._incoming, self._outgoing = incoming, outgoing
@@ -74,7 +74,7 @@ class _Answering:
             raise StopAsyncIteration from None
 
     async def receive(self) -> Any:
-        """The next message that is one."""
+        """The next valid message."""
         while isinstance(item := await self._incoming.receive(), Exception):
             await self._refuse(item)
         return item
@@ -88,13 +88,11 @@ class _Answering:
             r'"id"\s*:\s*(?:"([^"\\]{1,200})"|(\d{1,15}))', line[:_SEARCHED] + line[-_SEARCHED:]
         )
         name = None if found is None else found[1] if found[1] is not None else int(found[2])
-        said = types.ErrorData(
-            code=types.PARSE_ERROR, message="the line is no JSON-RPC message that can be read"
-        )
-        await self._outgoing.send(SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=name, error=said)))
+        fault = types.ErrorData(code=types.PARSE_ERROR, message="the line is not a readable JSON-RPC message")
+        await self._outgoing.send(SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=name, error=fault)))
 
 
 def _line_of(error: Exception) -> str:
     faults = error.errors(include_url=False) if isinstance(error, ValidationError) else []
-    given = faults[0].get("input") if faults else None
-    return given if isinstance(given, str) else ""
+    raw = faults[0].get("input") if faults else None
+    return raw if isinstance(raw, str) else ""

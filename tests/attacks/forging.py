@@ -25,7 +25,7 @@ def faults(project: Path, **options) -> dict[str, str]:
     found: dict[str, str] = {}
     for entry in verify_record(project, **options).findings:
         if entry.answer is Answer.DOES_NOT_HOLD:
-            found[entry.group] = f"{found.get(entry.group, '')}{entry.where}: {entry.said}\n"
+            found[entry.group] = f"{found.get(entry.group, '')}{entry.where}: {entry.message}\n"
     return found
 
 

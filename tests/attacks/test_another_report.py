@@ -90,9 +90,9 @@ def test_the_file_for_junit_replaces_nothing_but_junit(
 ) -> None:
     check(wrong)
     before = (wrong / name).read_bytes()
-    told = cli("check", "--read-only", "--junit-file", wrong / name, "--project", wrong)
-    assert told.status == 3
-    assert "is no JUnit XML" in told.err
+    result = cli("check", "--read-only", "--junit-file", wrong / name, "--project", wrong)
+    assert result.status == 3
+    assert "is no JUnit XML" in result.err
     assert (wrong / name).read_bytes() == before
     target = wrong / "junit.xml"
     for _ in range(2):
@@ -110,8 +110,8 @@ def test_while_numbers_are_open_beside_met_requirements_the_work_is_not_called_d
     (slope_project / "report.md").write_text("The slope is 0.51, and the drop is 99.9 TWh.\n")
     freeze(slope_project)
     write_results(slope_project, slope=0.51)
-    told = cli("check", "--project", slope_project)
-    assert told.status == 2
-    assert "satisfied: every requirement is met" in told.out
-    assert "still open beside it: report.md (inconclusive)" in told.out
-    assert "the work is done" not in told.out
+    result = cli("check", "--project", slope_project)
+    assert result.status == 2
+    assert "satisfied: every requirement is met" in result.out
+    assert "still open: report.md (inconclusive)" in result.out
+    assert "the work is done" not in result.out

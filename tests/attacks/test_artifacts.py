@@ -234,7 +234,7 @@ def test_no_link_leads_out_of_the_project(tmp_path: Path, link: str, target: str
         check_artifact(project, path)
 
 
-def test_a_file_swapped_between_looking_and_opening_is_not_told_or_fails(
+def test_a_file_swapped_between_looking_and_opening_is_inconclusive_or_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The swap is made at the worst moment, by going between the two steps; both steps are the real ones."""
@@ -296,10 +296,10 @@ def test_a_chain_of_two_thousand_links_fails_without_a_trace(tmp_path: Path) -> 
         (tmp_path / f"l{index}").symlink_to(f"l{index - 1}")
     decision = check_artifact(tmp_path, "l2000")
     assert decision.answer is Answer.DOES_NOT_HOLD
-    assert "following it comes to no end" in (decision.evidence[0].note or "")
+    assert "following it never ends" in (decision.evidence[0].note or "")
 
 
-def test_what_may_not_be_read_cannot_be_told(tmp_path: Path) -> None:
+def test_what_may_not_be_read_is_inconclusive(tmp_path: Path) -> None:
     script = """
         import os, sys, tempfile
         from pathlib import Path
@@ -389,8 +389,8 @@ quick = settings(deadline=None, max_examples=200, suppress_health_check=[HealthC
 
 @quick
 @given(st.sampled_from(sorted(SAMPLES)), st.integers(min_value=1, max_value=10_000))
-def test_a_file_cut_off_at_any_byte_never_raises_and_never_holds(name: str, kept: int) -> None:
-    data = SAMPLES[name][: min(kept, len(SAMPLES[name]) - 1)]
+def test_a_file_cut_off_at_any_byte_never_raises_and_never_holds(name: str, size: int) -> None:
+    data = SAMPLES[name][: min(size, len(SAMPLES[name]) - 1)]
     found = FORMATS[name].look(io.BytesIO(data), len(data))
     if name in WHOLE_OR_NOTHING or (name == "pdf" and b"%%EOF" not in data):
         assert found.fault is not None

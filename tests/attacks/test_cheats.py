@@ -284,10 +284,10 @@ def test_answers_that_only_a_bundle_brings_are_decided_anew(ruled) -> None:
     honest = check(ruled)
     assert not honest.report.all_satisfied
     _forge(ruled, _all_satisfied)
-    for looked in (check(ruled, read_only=True), check(ruled)):
-        assert not looked.report.all_satisfied
-        assert looked.reused == []
-        assert [r.status for r in looked.report.criteria] == [r.status for r in honest.report.criteria]
+    for seen in (check(ruled, read_only=True), check(ruled)):
+        assert not seen.report.all_satisfied
+        assert seen.reused == []
+        assert [r.status for r in seen.report.criteria] == [r.status for r in honest.report.criteria]
 
 
 def test_a_step_in_between_does_not_make_forged_answers_our_own(ruled) -> None:
@@ -311,7 +311,7 @@ def test_a_clone_decides_anew_and_keeps_what_comes_out_the_same(ruled, tmp_path)
     assert "stale" not in words
     again = check(copy, read_only=True)
     assert again.reused == [result.criterion_id for result in first.report.criteria]
-    # Decided anew, all the same: each answer is of this moment's reading, not of the file's word.
+    # Re-evaluated all the same: each answer is of this moment's reading, not of the file's word.
     (copy / ".autoscirub" / "verification_report.json").unlink()
     assert check(copy, read_only=True).reused == again.reused
     (copy / "results" / "results.json").write_text('{"slope": 5000.0}')
@@ -337,7 +337,7 @@ def test_an_ended_loop_says_nothing_of_files_that_changed_since(satisfied, doing
     (satisfied / "results" / "results.json").write_text('{"slope": 9.0, "low": 2.0, "high": 1.0}')
     ran = doing(satisfied)
     assert ran.ended is None
-    assert [decision.answer.value for decision in ran.standing] == ["inconclusive"]
+    assert [decision.answer.value for decision in ran.decisions] == ["inconclusive"]
     assert "autoscirub check" in ran.next
 
 
@@ -390,7 +390,7 @@ def test_results_that_were_verified_and_then_removed_are_said_at_the_unfreeze(ru
 
 
 @pytest.mark.parametrize(
-    "told",
+    "statement",
     [
         '{"changes": [], "changes": []}',
         '{"changes": [{"criterion_id": 1}]}',
@@ -400,8 +400,8 @@ def test_results_that_were_verified_and_then_removed_are_said_at_the_unfreeze(ru
     ],
     ids=["twice", "not text", "a list", "no JSON", "too large"],
 )
-def test_a_reviser_s_words_that_cannot_be_read_end_in_an_error(ruled, reviser_at, told) -> None:
-    source = f"import os, pathlib; pathlib.Path(os.environ['AUTOSCIRUB_CHANGES']).write_text({told!r})"
+def test_a_reviser_s_words_that_cannot_be_read_end_in_an_error(ruled, reviser_at, statement) -> None:
+    source = f"import os, pathlib; pathlib.Path(os.environ['AUTOSCIRUB_CHANGES']).write_text({statement!r})"
     ran = run_rounds(ruled, revise=reviser_at(source))
     assert ran.ended.state == "error"
     assert "AUTOSCIRUB_CHANGES" in ran.ended.why

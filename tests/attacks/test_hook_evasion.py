@@ -27,8 +27,13 @@ def project(tmp_path: Path) -> Path:
 
 
 def refused(project: Path, command: str) -> bool:
-    given = {"session_id": "a", "cwd": str(project), "tool_name": "Bash", "tool_input": {"command": command}}
-    return answer_tool(given) is not None
+    payload = {
+        "session_id": "a",
+        "cwd": str(project),
+        "tool_name": "Bash",
+        "tool_input": {"command": command},
+    }
+    return answer_tool(payload) is not None
 
 
 SPELLED = [
@@ -157,9 +162,14 @@ def test_a_link_in_place_of_the_notes_is_not_followed(project: Path, tmp_path: P
     target = tmp_path / "elsewhere"
     target.mkdir()
     (project / ".autoscirub" / "logs").symlink_to(target)
-    given = {"session_id": "a", "cwd": str(project), "tool_name": "mcp__autoscirub__check", "tool_input": {}}
+    payload = {
+        "session_id": "a",
+        "cwd": str(project),
+        "tool_name": "mcp__autoscirub__check",
+        "tool_input": {},
+    }
     with pytest.raises(StateError, match="logs"):
-        answer_tool(given)
+        answer_tool(payload)
     assert list(target.iterdir()) == []
 
 
@@ -185,10 +195,10 @@ def test_a_fifo_in_place_of_a_file_holds_nobody_up(name: str, project: Path, no_
     path.parent.mkdir(exist_ok=True)
     path.unlink(missing_ok=True)
     os.mkfifo(path)
-    given = {"session_id": "a", "cwd": str(project), "tool_name": "mcp__autoscirub__check"}
+    payload = {"session_id": "a", "cwd": str(project), "tool_name": "mcp__autoscirub__check"}
     for answer in (answer_stop, answer_tool):
         with contextlib.suppress(StateError):  # either is fine, as long as it comes back
-            assert answer(given) is None
+            assert answer(payload) is None
 
 
 def test_a_fifo_in_the_tree_holds_nobody_up(project: Path, no_waiting: None) -> None:
@@ -208,12 +218,12 @@ def test_text_of_the_project_s_comes_to_the_agent_in_one_bounded_line(project: P
             {"criterion_id": "a", "satisfied": False, "status": "not_satisfied", "evidence_gap": evil}
         ],
     }
-    said = tell(report, changed=["a\nb"], why="changed", planned=False, criteria=[])
-    assert said is not None
-    [line] = [line for line in said.splitlines() if line.startswith("✗ a: ")]
+    message = tell(report, changed=["a\nb"], why="changed", planned=False, criteria=[])
+    assert message is not None
+    [line] = [line for line in message.splitlines() if line.startswith("✗ a: ")]
     assert len(line) < 300
-    assert all(character.isprintable() for character in said.replace("\n", ""))
-    assert not any(line.startswith("SYSTEM") for line in said.splitlines())
+    assert all(character.isprintable() for character in message.replace("\n", ""))
+    assert not any(line.startswith("SYSTEM") for line in message.splitlines())
 
 
 @pytest.mark.parametrize(

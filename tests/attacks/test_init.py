@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from autoscirub.errors import AutoscirubError
 from autoscirub.setup import initialise
-from autoscirub.setup.discover import find_setup
-from autoscirub.setup.discover import scan as looking
+from autoscirub.setup.discover import find_setup, scan
 from autoscirub.setup.discover.code import read_code
 from autoscirub.store import load_config
 
@@ -87,7 +86,7 @@ def test_a_folder_that_becomes_a_link_between_look_and_read_is_not_followed(tmp_
     project = tmp_path / "project"
     (project / "results").mkdir(parents=True)
     (project / "results" / "metrics.json").write_text("{}")
-    seen = looking.look(project)
+    seen = scan.scan_project(project)
     (project / "results").rename(project / "old")
     (project / "results").symlink_to(outside)
     assert seen.files == ["results/metrics.json"]
@@ -144,8 +143,8 @@ def test_what_a_readme_says_in_a_shell_s_words_is_not_taken_over(tmp_path, line)
 
 
 def test_very_many_files_are_looked_at_up_to_a_limit_and_that_is_said(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(looking, "MAX_IN_FOLDER", 50)
-    monkeypatch.setattr(looking, "MAX_ENTRIES", 120)
+    monkeypatch.setattr(scan, "MAX_IN_FOLDER", 50)
+    monkeypatch.setattr(scan, "MAX_ENTRIES", 120)
     for folder in ("results", "a", "b", "c"):
         (tmp_path / folder).mkdir()
         for number in range(60):
@@ -154,12 +153,12 @@ def test_very_many_files_are_looked_at_up_to_a_limit_and_that_is_said(tmp_path, 
     assert found.cut
     assert found.files <= 120
     laid = initialise(tmp_path)
-    assert any("more files than are looked at" in note for note in laid.notes)
+    assert any("more files than are searched" in note for note in laid.notes)
 
 
 def test_no_more_than_a_bounded_part_of_all_files_is_read(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(looking, "MAX_BYTES", 10_000)
-    seen = looking.Look(tmp_path, left=10_000)
+    monkeypatch.setattr(scan, "MAX_BYTES", 10_000)
+    seen = scan.ProjectScan(tmp_path, left=10_000)
     for number in range(5):
         (tmp_path / f"{number}.py").write_text("x" * 4_000)
     assert [seen.read(f"{number}.py") is not None for number in range(5)] == [True, True, False, False, False]
@@ -192,7 +191,7 @@ TEXTS = [
 @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
 def test_a_text_that_is_made_to_cost_much_costs_little(tmp_path, text) -> None:
     for name in ("run.py", "run.sh", "Makefile", "README.md", "Snakefile", "metrics.json", "analysis.R"):
-        (tmp_path / name).write_text(text[: looking.TEXT_BYTES // 4], encoding="utf-8")
+        (tmp_path / name).write_text(text[: scan.TEXT_BYTES // 4], encoding="utf-8")
     signal.alarm(10)
     find_setup(tmp_path)
 

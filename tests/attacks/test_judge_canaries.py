@@ -108,13 +108,13 @@ def test_no_canary_is_in_the_workspace_or_in_the_request(planted: Path, tmp_path
     check(planted)
     found = seen(tmp_path)
     assert set(found) == {"criterion-READ", "criterion-NAMED", "hypothesis-hypothesis"}
-    for name, given in found.items():
-        text = json.dumps(given)
+    for name, request in found.items():
+        text = json.dumps(request)
         for what, canary in CANARIES.items():
-            shown = what == "write-up" and name.startswith("criterion")  # a criterion is about the report
-            assert (canary[:20] in text) == shown, (name, what)
+            visible = what == "write-up" and name.startswith("criterion")  # a criterion is about the report
+            assert (canary[:20] in text) == visible, (name, what)
         assert str(planted) not in text  # nor where the rest of it lies
-        assert given["files"].keys() >= (
+        assert request["files"].keys() >= (
             {"data/readings.csv"} if name == "criterion-NAMED" else {"results/results.json"}
         )
 
@@ -131,7 +131,7 @@ def test_the_tools_of_such_a_workspace_return_no_canary(planted: Path, tmp_path:
     ]  # fmt: skip
     with build_workspace(open_project(planted), "hypothesis") as workspace:
         tools = WorkspaceTools(workspace.root)
-        said: list[str] = []
+        outputs: list[str] = []
         for path in paths:
             for call in (
                 lambda path=path: tools.read(path),
@@ -140,19 +140,19 @@ def test_the_tools_of_such_a_workspace_return_no_canary(planted: Path, tmp_path:
                 lambda path=path: tools.grep("CANARY", path),
             ):
                 try:
-                    said.append(call().text)
+                    outputs.append(call().text)
                 except ToolRefused as refused:
-                    said.append(str(refused))
-        said.append(tools.grep("CANARY").text)
+                    outputs.append(str(refused))
+        outputs.append(tools.grep("CANARY").text)
     for canary in CANARIES.values():
-        assert all(canary[:20] not in text for text in said)
+        assert all(canary[:20] not in text for text in outputs)
     # A path that was asked for is named in the refusal; nothing else of where the project lies is.
     asked = str(planted / "report.md")
-    assert all(str(planted) not in text.replace(asked, "") for text in said)
+    assert all(str(planted) not in text.replace(asked, "") for text in outputs)
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "expected"),
     [
         ("import time; time.sleep(600)", "no answer within 2 s (judge.seconds)"),
         ("import sys; sys.exit(7)", "7"),
@@ -162,7 +162,7 @@ def test_the_tools_of_such_a_workspace_return_no_canary(planted: Path, tmp_path:
     ids=["hangs", "fails", "floods", "is killed"],
 )
 def test_a_judge_program_s_failure_is_its_own_and_what_code_decided_stands(
-    planted: Path, tmp_path: Path, source: str, said: str
+    planted: Path, tmp_path: Path, source: str, expected: str
 ) -> None:
     config = planted / "autoscirub.toml"
     judge = tmp_path / "judge.py"
@@ -175,7 +175,7 @@ def test_a_judge_program_s_failure_is_its_own_and_what_code_decided_stands(
     assert "the judge failed" in checked.verification.headline
     for result in checked.report.criteria:
         assert result.status == "error"
-        assert said in result.evidence_gap
+        assert expected in result.evidence_gap
     assert not list((planted / ".autoscirub").glob("verdicts/*"))
     alive = subprocess.run(["pgrep", "-f", str(judge)], capture_output=True, text=True, check=False)
     assert alive.stdout == ""

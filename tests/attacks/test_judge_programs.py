@@ -39,8 +39,8 @@ def processes(mark: str) -> list[int]:
         if entry.name.isdigit() and int(entry.name) != os.getpid():
             with contextlib.suppress(OSError):
                 running = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()[0] != "Z"
-                told = (entry / "cmdline").read_bytes() + (entry / "environ").read_bytes()
-                if running and mark.encode() in told:
+                known = (entry / "cmdline").read_bytes() + (entry / "environ").read_bytes()
+                if running and mark.encode() in known:
                     found.append(int(entry.name))
     return found
 
@@ -96,9 +96,9 @@ class Judging:
 
         return anyio.run(asked)
 
-    def refused(self, script: str, words: str, **given: Any) -> JudgeError:
+    def refused(self, script: str, words: str, **options: Any) -> JudgeError:
         with pytest.raises(JudgeError, match=words) as caught:
-            self.ask(script, **given)
+            self.ask(script, **options)
         return caught.value
 
 
@@ -331,7 +331,7 @@ def test_an_answer_on_something_else_or_twice_is_asked_for_once_more_and_then_no
     [member] = anyio.run(asked)
     assert member.verdict is None
     assert member.answer is None
-    assert "also after one repair: no verdict on c1" in member.error
+    assert "even after one repair: no verdict on c1" in member.error
     assert member.raw
     assert count.read_text() == "xx"
 

@@ -160,9 +160,9 @@ def test_a_path_of_any_spelling_is_never_opened_outside_of_the_workspace(tmp_pat
         "out/../../secret.md",
         f"{tmp_path}/secret.md",
     ):
-        said = CriterionVerdict(
+        judged = CriterionVerdict(
             criterion_id="C1", evidence_found=[f'{path}: "the secret word is here today"'], satisfied=True
         )
-        [problem] = problems_of(said, root, manifest)
+        [problem] = problems_of(judged, root, manifest)
         assert "secret word" in problem or "leads out" in problem
         assert "is no longer what was shown" not in problem  # that would mean that its bytes were read

@@ -20,7 +20,7 @@ from autoscirub.errors import ToolRefused
 from autoscirub.judging.tools import ToolReply, WorkspaceTools
 
 
-def said(tools: WorkspaceTools, name: str, arguments: dict[str, object]) -> tuple[bool, str]:
+def outcome_of(tools: WorkspaceTools, name: str, arguments: dict[str, object]) -> tuple[bool, str]:
     """Whether a call was answered, and all that the judge got to see."""
     try:
         answer = tools.call(name, arguments)
@@ -36,12 +36,12 @@ def said(tools: WorkspaceTools, name: str, arguments: dict[str, object]) -> tupl
 def test_no_spelling_of_a_path_leaves_the_workspace(tools, root, outside, attack) -> None:
     path = attack.replace("{root}", str(root)).replace("{outside}", str(outside))
     for name, arguments in with_path(path):
-        answered, text = said(tools, name, arguments)
+        answered, text = outcome_of(tools, name, arguments)
         assert CANARY not in text, (name, arguments)
         assert "root:" not in text
-        shown = text.replace(path, "").replace(json.dumps(path)[1:-1], "")
+        rest = text.replace(path, "").replace(json.dumps(path)[1:-1], "")
         # What the caller wrote itself may come back; a path of this machine that it did not know may not.
-        assert str(outside) not in shown or str(outside) in path
+        assert str(outside) not in rest or str(outside) in path
         assert len(text) <= tools.bounds.answer_chars
         if name == "read":  # where letter case does not count, REPORT.MD is the report
             assert not answered or "1│inside" in text
@@ -64,7 +64,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("path", "words"), REFUSED, ids=[ascii(path)[:20] for path, _ in REFUSED])
 def test_a_refusal_says_what_is_wrong_and_the_form_that_is_allowed(tools, path, words) -> None:
-    answered, text = said(tools, "read", {"path": path})
+    answered, text = outcome_of(tools, "read", {"path": path})
     assert not answered
     assert words in text
     assert len(text) < 600
@@ -132,7 +132,7 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_any_path_gives_what_is_in_a_file_of_the_workspace_or_is_refused(planted: Path, path: str) -> None:
     tools = WorkspaceTools(planted)
     for name, arguments in (("read", {"path": path}), ("list", {"path": path}), ("glob", {"pattern": path})):
-        answered, text = said(tools, name, arguments)
+        answered, text = outcome_of(tools, name, arguments)
         assert CANARY not in text
         assert str(planted.parent) not in text or str(planted.parent) in path
         if answered and name == "read":
@@ -146,7 +146,7 @@ def test_any_path_gives_what_is_in_a_file_of_the_workspace_or_is_refused(planted
 def test_any_search_finds_nothing_outside(planted: Path, path: str) -> None:
     tools = WorkspaceTools(planted)
     for arguments in ({"path": path}, {"files": path}, {"pattern": path, "literal": True}):
-        assert CANARY not in said(tools, "grep", {"pattern": "[a-z]", **arguments})[1].replace(path, "")
+        assert CANARY not in outcome_of(tools, "grep", {"pattern": "[a-z]", **arguments})[1].replace(path, "")
 
 
 # What was planted after the workspace was built
@@ -199,12 +199,12 @@ def test_what_was_planted_is_listed_as_what_it_is_and_not_read(tools, root, outs
         *with_path("."),
         *with_path("**"),
     ]:
-        assert CANARY not in said(tools, call, arguments)[1]
+        assert CANARY not in outcome_of(tools, call, arguments)[1]
     assert f'not read "{name}" {words}' in tools.list().text
-    answered, text = said(tools, "read", {"path": name})
+    answered, text = outcome_of(tools, "read", {"path": name})
     assert not answered
     assert words in text
-    answered, text = said(tools, "grep", {"pattern": "."})
+    answered, text = outcome_of(tools, "grep", {"pattern": "."})
     assert answered
     assert "links, special or unreadable files: 1 file" in text
 
@@ -213,7 +213,7 @@ def test_a_file_replaced_by_a_link_after_it_was_listed_is_not_read(tools, root, 
     assert 'file "report.md"' in tools.list().text
     (root / "report.md").unlink()
     (root / "report.md").symlink_to(outside / "canary.txt")
-    assert said(tools, "read", {"path": "report.md"})[0] is False
+    assert outcome_of(tools, "read", {"path": "report.md"})[0] is False
 
 
 def test_a_folder_replaced_by_a_link_after_it_was_listed_is_not_entered(tools, root, outside) -> None:
@@ -221,8 +221,8 @@ def test_a_folder_replaced_by_a_link_after_it_was_listed_is_not_entered(tools, r
     (root / "data").rename(outside / "moved")
     (root / "data").symlink_to(outside)
     for name, arguments in [*with_path("data/canary.txt"), *with_path("data/t.csv"), *with_path("data")]:
-        assert CANARY not in said(tools, name, arguments)[1]
-    assert said(tools, "read", {"path": "data/canary.csv"})[0] is False
+        assert CANARY not in outcome_of(tools, name, arguments)[1]
+    assert outcome_of(tools, "read", {"path": "data/canary.csv"})[0] is False
 
 
 @contextlib.contextmanager
@@ -258,19 +258,22 @@ def test_a_link_that_takes_a_file_s_place_at_any_moment_is_never_followed(tools,
                 ("list", {"depth": 5}),
                 ("glob", {"pattern": "**"}),
             ):
-                ok, text = said(tools, name, arguments)
+                ok, text = outcome_of(tools, name, arguments)
                 assert CANARY not in text
                 assert name != "list" or "workspace/" not in text
                 answered += ok
         for _ in range(15):
-            assert CANARY not in said(tools, "grep", {"pattern": "c"})[1]
+            assert CANARY not in outcome_of(tools, "grep", {"pattern": "c"})[1]
     assert answered
 
 
 def test_a_folder_that_may_not_be_read_is_said_and_shows_no_path(tools, root, outside) -> None:
     (root / "data").chmod(0)
     try:
-        text = said(tools, "grep", {"pattern": "inside"})[1] + said(tools, "read", {"path": "data/t.csv"})[1]
+        text = (
+            outcome_of(tools, "grep", {"pattern": "inside"})[1]
+            + outcome_of(tools, "read", {"path": "data/t.csv"})[1]
+        )
     finally:
         (root / "data").chmod(0o755)
     assert str(outside) not in text

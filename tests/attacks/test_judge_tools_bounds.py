@@ -175,11 +175,11 @@ def test_a_deep_folder_is_entered_so_far_and_the_rest_is_said(root) -> None:
     assert "too deep" in found
     assert listed.endswith("# 1–67 of 67")  # 64 folders of 300, and what the workspace had
     assert "too deep" in deeper
-    reached = limited(
+    outputs = limited(
         root, ("list", {"path": "/".join(["d"] * 300)}), ("read", {"path": "d/" * 300 + "last.txt"})
     )
-    assert 'last.txt" 7 bytes' in reached[0]
-    assert "1│inside" in reached[1]
+    assert 'last.txt" 7 bytes' in outputs[0]
+    assert "1│inside" in outputs[1]
 
 
 def test_a_folder_of_many_files_is_looked_at_so_far_and_that_is_said(root) -> None:

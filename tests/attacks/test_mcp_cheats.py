@@ -37,9 +37,9 @@ def open_round(tmp_path: Path) -> Path:
 def refusal(project_: Path, tool: str, /, **arguments: Any) -> str:
     with agent(project_, toolsets=["evidence", "audit"]) as some, pytest.raises(RefusedError) as refused:
         some.call(tool, **arguments)
-    said = str(refused.value)
-    assert "Allowed next: next()" in said
-    return said
+    message = str(refused.value)
+    assert "Allowed next: next()" in message
+    return message
 
 
 WRITES = [
@@ -65,10 +65,12 @@ WRITES = [
 ]
 
 
-@pytest.mark.parametrize(("file", "said"), WRITES)
-def test_an_agent_writes_no_report_no_lock_and_no_round(file: str, said: str, open_round: Path, tree) -> None:
+@pytest.mark.parametrize(("file", "message"), WRITES)
+def test_an_agent_writes_no_report_no_lock_and_no_round(
+    file: str, message: str, open_round: Path, tree
+) -> None:
     before = tree(open_round)
-    assert said in refusal(open_round, "write_state", file=file, content={"all_satisfied": True})
+    assert message in refusal(open_round, "write_state", file=file, content={"all_satisfied": True})
     assert tree(open_round) == before
 
 
@@ -90,11 +92,11 @@ def test_a_frozen_rubric_is_not_written_and_the_refusal_names_the_person_s_move(
 ) -> None:
     rubric = open_round / ".autoscirub" / "executable_rubric.json"
     digest = sha256_file(rubric)
-    said = refusal(
+    message = refusal(
         open_round, "write_state", file="executable_rubric.json", content=content, expected_sha256=digest
     )
-    assert "the rubric is frozen" in said
-    assert "autoscirub scope" in said
+    assert "the rubric is frozen" in message
+    assert "autoscirub scope" in message
     assert (
         json.loads(rubric.read_text("utf-8"))["criteria"][1]["expected_artifacts"][0]["expected_path"]
         == "out/table.csv"
@@ -121,8 +123,8 @@ def test_a_criterion_dropped_by_hand_stops_everything_until_a_scope_change_which
 
 def test_nothing_is_frozen_twice(open_round: Path) -> None:
     assert "nothing new to lock" in refusal(open_round, "freeze")
-    said = refusal(open_round, "freeze", state_dir="second")
-    assert "the record of this project is in" in said
+    message = refusal(open_round, "freeze", state_dir="second")
+    assert "the record of this project is in" in message
     assert not (open_round / "second").exists()
 
 
@@ -157,8 +159,8 @@ def test_no_argument_chooses_a_judge_a_program_or_a_limit(
 ) -> None:
     before = tree(open_round)
     name = next(name for name in reversed(arguments))
-    said = refusal(open_round, tool, **arguments)
-    assert name in said or "satisfied" in said
+    message = refusal(open_round, tool, **arguments)
+    assert name in message or "satisfied" in message
     assert tree(open_round) == before
 
 
@@ -197,14 +199,14 @@ def test_no_path_leads_out_of_the_project(tool: str, arguments: dict[str, Any], 
     (open_round / "link.json").symlink_to(open_round.parent / "secret.json")
     with agent(open_round, toolsets=["audit"]) as some:
         try:
-            said = json.dumps(some.call(tool, **arguments))
+            message = json.dumps(some.call(tool, **arguments))
         except RefusedError as refused:
-            said = str(refused)
+            message = str(refused)
         else:
-            assert '"inconclusive"' in said
-    assert "canary" not in said
-    assert "root:" not in said
-    assert os.environ.get("PATH", "-") not in said
+            assert '"inconclusive"' in message
+    assert "canary" not in message
+    assert "root:" not in message
+    assert os.environ.get("PATH", "-") not in message
 
 
 def test_a_plan_and_its_changes_satisfy_nothing(open_round: Path) -> None:
@@ -235,8 +237,8 @@ def test_changes_and_infeasible_name_criteria_of_the_rubric(
 
 
 def test_changes_without_a_plan_are_refused_and_not_dropped_unseen(open_round: Path) -> None:
-    said = refusal(open_round, "check", infeasible=[{"criterion_id": "table", "reason": "no data"}])
-    assert "plan it first (plan_round)" in said
+    message = refusal(open_round, "check", infeasible=[{"criterion_id": "table", "reason": "no data"}])
+    assert "plan it first (plan_round)" in message
 
 
 def test_a_forged_job_answer_changes_nothing_but_what_its_forger_reads(open_round: Path) -> None:
@@ -271,8 +273,8 @@ def test_what_is_satisfied_in_a_part_is_not_written_into_the_record_of_the_whole
 ) -> None:
     met_in(open_round / "part")
     monkeypatch.setenv("AUTOSCIRUB_STATE_DIR", str(open_round / ".autoscirub"))
-    said = refusal(open_round, "check", project="part")
-    assert "has a record of its own" in said.replace("\n", " ")
+    message = refusal(open_round, "check", project="part")
+    assert "has a record of its own" in message.replace("\n", " ")
     monkeypatch.delenv("AUTOSCIRUB_STATE_DIR")
     refusal(open_round, "check", project="part", state_dir="../.autoscirub")
     with agent(open_round) as some:
@@ -323,8 +325,8 @@ def test_a_rubric_brings_no_scope_changes_of_its_own(tmp_path: Path) -> None:
             {"at": "2026-01-01T00:00:00Z", "by": "terminal", "reason": "allowed", "criteria": ["table"]}
         ],
     }
-    said = refusal(tmp_path, "write_state", file="executable_rubric.json", content=forged)
-    assert "scope_changes: is the record of changes after a freeze" in said
+    message = refusal(tmp_path, "write_state", file="executable_rubric.json", content=forged)
+    assert "scope_changes: is the record of changes after a freeze" in message
     (tmp_path / ".autoscirub").mkdir(exist_ok=True)
     (tmp_path / ".autoscirub" / "executable_rubric.json").write_text(strict_json(forged), encoding="utf-8")
     assert "scope_changes: is the record of changes after a freeze" in refusal(tmp_path, "freeze")
@@ -340,8 +342,8 @@ def test_a_hand_made_job_ends_no_process_that_is_not_its_own(open_round: Path) -
             (folder / "request.json").write_text(strict_json(asked), encoding="utf-8")
             (folder / "pid").write_text(f"{pid}\n", encoding="ascii")
             with filelock.FileLock(folder / ".lock"):
-                said = refusal(open_round, "job", id=folder.name, action="cancel")
-            assert "could not be ended from here" in said
+                message = refusal(open_round, "job", id=folder.name, action="cancel")
+            assert "could not be ended from here" in message
         assert bystander.poll() is None
     finally:
         bystander.kill()

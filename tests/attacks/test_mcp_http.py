@@ -158,8 +158,8 @@ OUTSIDERS = [
 def test_another_host_another_origin_and_no_token_are_refused(
     name: str, value: str | None, status: int, port: Port
 ) -> None:
-    given = value.format(port=port.number) if value is not None else None
-    found, headers, body = port.send({name: given})
+    header = value.format(port=port.number) if value is not None else None
+    found, headers, body = port.send({name: header})
     assert found == status
     assert "mcp-session-id" not in headers
     assert SECRET.encode() not in body
@@ -241,6 +241,6 @@ def test_a_token_is_made_once_in_a_file_that_only_its_owner_reads(monkeypatch, t
 @pytest.mark.parametrize("weak", ["short", "x" * 31, "pass word " * 8, "tökentökentökentökentökentökentöken"])
 def test_a_token_that_is_no_secret_is_refused_without_being_shown(weak: str, monkeypatch) -> None:
     monkeypatch.setenv("AUTOSCIRUB_TOKEN", weak)
-    with pytest.raises(Exception, match="is no secret") as refused:
+    with pytest.raises(Exception, match="is not a usable secret") as refused:
         token()
     assert weak not in str(refused.value)

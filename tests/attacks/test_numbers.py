@@ -36,12 +36,12 @@ except CheckError as error:
 AMONG_MANY = """
 import resource, sys
 from autoscirub.checks.numbers import Source, classify
-from autoscirub.checks.numbers.extract import read_prose, spot
+from autoscirub.checks.numbers.extract import extract_numbers, read_prose
 resource.setrlimit(resource.RLIMIT_AS, (2_500_000_000,) * 2)
 resource.setrlimit(resource.RLIMIT_CPU, (15, 15))
 unit, key, count = sys.argv[1].encode().decode("unicode_escape"), sys.argv[2], int(sys.argv[3])
 text = "".join(unit.replace("@", str(i)) for i in range(200_000 // len(unit)))[:200_000]
-print(len(classify(spot(read_prose(text, "markdown")), [Source(key.replace("@", str(i)), i / 7) for i in range(count)])))
+print(len(classify(extract_numbers(read_prose(text, "markdown")), [Source(key.replace("@", str(i)), i / 7) for i in range(count)])))
 """
 
 BOMBS = [

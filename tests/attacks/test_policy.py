@@ -77,7 +77,7 @@ ODD: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "a key of very many parts": (
         lambda path: path.write_text("a." * 100_000 + "a = 1"),
-        "a key of more than 32 parts",
+        "a dotted key of more than 32 parts",
     ),
     "a number of very many digits": (
         lambda path: path.write_text("judge.repeats = " + "9" * 200_000),
@@ -89,18 +89,18 @@ ODD: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "very many unknown keys": (
         lambda path: path.write_text("".join(f"k{number} = 1\n" for number in range(20_000))),
-        "and 19,980 faults more",
+        "and 19,980 more faults",
     ),
     "very many wrong names": (
         lambda path: path.write_text("judge.models = [" + "1," * 100_000 + "]"),
-        "faults more",
+        "more faults",
     ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("odd", ODD)
 def test_a_policy_that_is_none_is_an_error_and_never_no_policy(place: Path, tmp_path: Path, odd: str) -> None:
-    make, said = ODD[odd]
+    make, expected = ODD[odd]
     make(place)
     project = tmp_path / "project"
     project.mkdir()
@@ -109,7 +109,7 @@ def test_a_policy_that_is_none_is_an_error_and_never_no_policy(place: Path, tmp_
             look()
         message = str(caught.value)
         assert message.startswith("the policy ")
-        assert said in message
+        assert expected in message
         assert len(message) < 4000 + len(str(tmp_path)) * 25
 
 
@@ -137,7 +137,7 @@ def test_a_folder_that_may_not_be_looked_into_is_an_error_also_for_root(place: P
 
 
 def test_a_name_with_a_nul_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"AUTOSCIRUB_POLICY: .* is no path"):
+    with pytest.raises(ConfigError, match=r"AUTOSCIRUB_POLICY: .* is not a path"):
         load_policy({VARIABLE: "a\0b"})
 
 

@@ -51,7 +51,7 @@ def test_a_history_begun_again_after_an_anchor_is_found_by_whoever_holds_it(
     check(work)
     found = verify_record(work)
     assert found.ok  # it is whole, and it lies
-    assert any("could have begun the whole record again" in said for said in found.cannot_show)
+    assert any("could have started the whole record afresh" in line for line in found.cannot_show)
     assert "it was started afresh, rewritten" in faults(work, expect=head)["anchors"]
 
 

@@ -31,8 +31,8 @@ def test_an_edited_report_is_found_and_not_believed(work) -> None:
 )
 def test_a_state_file_that_was_removed_or_broken_is_found(work, name: str) -> None:
     path = work / ".autoscirub" / name
-    kept = path.read_bytes()
-    for data in (kept.replace(b"1", b"2"), b"{", b"\xff", b""):
+    original = path.read_bytes()
+    for data in (original.replace(b"1", b"2"), b"{", b"\xff", b""):
         path.write_bytes(data)
         assert f"{name}: was edited" in faults(work)["files"]
         audit(work)
@@ -52,7 +52,7 @@ def test_a_round_written_by_hand_is_found_and_makes_no_column(work) -> None:
     assert "revisions/round-003/verification.json: is not in the history: no step wrote it" in found["files"]
     assert "round-003: not in the history; counted, and nothing rests on it" in found["rounds"]
     assert [column.number for column in audit(work).rounds] == [1, 2]
-    assert any("round-003" in said for said in audit(work).odd)
+    assert any("round-003" in line for line in audit(work).odd)
 
 
 def test_predictions_and_requirements_that_were_changed_after_the_freeze_are_found(work) -> None:

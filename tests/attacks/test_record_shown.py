@@ -69,7 +69,7 @@ def test_a_criterion_cannot_send_escapes_to_the_terminal(slope_project, write_re
     anchor(slope_project, record="a tag")
     (slope_project / ".autoscirub" / "verification_report.json").unlink()
     stream = utf8()
-    shown = render_audit(audit(slope_project), stream)
-    shown += render_record_verified(verify_record(slope_project), stream)
-    assert "C3" in shown
-    assert not {"\x1b", "\x07", "\u202e"} & set(shown)
+    rendered = render_audit(audit(slope_project), stream)
+    rendered += render_record_verified(verify_record(slope_project), stream)
+    assert "C3" in rendered
+    assert not {"\x1b", "\x07", "\u202e"} & set(rendered)

@@ -59,7 +59,7 @@ def test_whoever_forges_the_files_too_is_found_by_nothing_but_a_head_held_before
     assert faults(work) == {}  # it is what an honest step would be, had the table been there
     found = verify_record(work, expect=head)
     assert found.ok
-    assert "The 1 steps after it its owner could have written anew" in found.cannot_show[0]
+    assert "The 1 steps after it its owner could have rewritten" in found.cannot_show[0]
     forged.git("commit", "-q", "--amend", "--allow-empty", "-m", "check", "--date", "2020-01-01T00:00:00Z")
     forged.git("reset", "-q", "--soft", "HEAD~2")
     forged.commit()
@@ -105,14 +105,14 @@ REPORTS = [
 ]
 
 
-@pytest.mark.parametrize(("change", "said"), [pytest.param(*row, id=row[1][:30]) for row in REPORTS])
-def test_a_forged_report_that_does_not_add_up_is_found(work, forger, change, said: str) -> None:
+@pytest.mark.parametrize(("change", "message"), [pytest.param(*row, id=row[1][:30]) for row in REPORTS])
+def test_a_forged_report_that_does_not_add_up_is_found(work, forger, change, message: str) -> None:
     forged = forger(work)
     forged.edit(REPORT, change)
     shutil.copy(forged.folder / REPORT, forged.folder / "state/revisions/round-002/verification.json")
     forged.commit()
     found = faults(work)["reports"]
-    assert said in found
+    assert message in found
     audit(work)
 
 
@@ -130,7 +130,7 @@ def test_a_forged_outcome_is_found_by_evaluating_again(work, forger) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (lambda it: it.update(outcome="refuted"), "its outcome is refuted"),
         (lambda it: it["checks"].clear(), "lacks the check slope"),
@@ -143,11 +143,11 @@ def test_a_forged_outcome_is_found_by_evaluating_again(work, forger) -> None:
         (lambda it: it["decisions"][0].update(word="refuted"), "its Decision says otherwise"),
     ],
 )
-def test_a_forged_outcome_that_does_not_add_up_is_found(work, forger, change, said: str) -> None:
+def test_a_forged_outcome_that_does_not_add_up_is_found(work, forger, change, message: str) -> None:
     forged = forger(work)
     forged.edit("state/verification.json", change)
     forged.commit()
-    assert said in faults(work)["predictions"]
+    assert message in faults(work)["predictions"]
 
 
 def test_an_earlier_round_that_a_later_step_changed_is_found(work, forger) -> None:

@@ -70,7 +70,7 @@ def _alive(mark: str) -> list[int]:
     return found
 
 
-def _said(found: Rerun) -> str:
+def _evidence_text(found: Rerun) -> str:
     return "\n".join([*found.decision.open, *(entry.note or "" for entry in found.decision.evidence)])
 
 
@@ -93,7 +93,7 @@ for target in ({str(outside)!r}, "/usr/planted", "/planted", "/etc/planted"):
         assert not any(Path(place).exists() for place in ("/usr/planted", "/planted", "/etc/planted"))
         assert found.decision.answer is Answer.HOLDS
     else:
-        assert "files outside its folder can be read and written" in _said(found)
+        assert "files outside its folder can be read and written" in _evidence_text(found)
 
 
 def test_a_socket_reaches_nobody_under_bubblewrap(attack: Callable[..., Rerun]) -> None:
@@ -111,12 +111,12 @@ raise SystemExit(1)
         found = attack(script, "bubblewrap")
         with pytest.raises(BlockingIOError):
             server.accept()
-    assert "REACHED" not in _said(found)
+    assert "REACHED" not in _evidence_text(found)
     assert found.decision.answer is Answer.INCONCLUSIVE
 
 
 def test_an_open_network_is_said_where_nothing_closes_it(attack: Callable[..., Rerun]) -> None:
-    assert "the network is open" in _said(attack(HONEST, "process"))
+    assert "the network is open" in _evidence_text(attack(HONEST, "process"))
 
 
 @pytest.mark.parametrize("isolation", KINDS)
@@ -160,7 +160,7 @@ def test_one_huge_file_is_refused_by_the_kernel(attack: Callable[..., Rerun], is
     script = "open('junk', 'wb').write(b'x' * 30_000_000)\n" + HONEST
     found = attack(script, isolation, limits=Limits(file_bytes=10_000_000))
     assert found.decision.answer is Answer.INCONCLUSIVE
-    assert "File too large" in _said(found)
+    assert "File too large" in _evidence_text(found)
 
 
 @pytest.mark.parametrize("isolation", KINDS)
@@ -168,7 +168,7 @@ def test_filling_the_memory_is_refused(attack: Callable[..., Rerun], isolation: 
     script = "x = bytearray(2 * 1024**3)\n" + HONEST
     found = attack(script, isolation, limits=Limits(memory=512 * 1024**2))
     assert found.decision.answer is Answer.INCONCLUSIVE
-    assert "MemoryError" in _said(found)
+    assert "MemoryError" in _evidence_text(found)
 
 
 @pytest.mark.parametrize("isolation", KINDS)
@@ -264,7 +264,7 @@ def test_results_cannot_be_taken_from_a_copy_that_lies_in_the_project(
 
     found = attack(script, isolation, prepare=hide)
     assert found.decision.answer is Answer.INCONCLUSIVE
-    assert "No such file or directory" in _said(found)
+    assert "No such file or directory" in _evidence_text(found)
     assert any(place.startswith(left) for left in found.left_out)
 
 
@@ -324,10 +324,10 @@ for path in ("/etc/shadow", "/etc/passwd", os.path.expanduser("~/.ssh/id_ed25519
         print("no", path)
 raise SystemExit(1)
 """
-    said = _said(attack(script, "bubblewrap"))
-    assert "no /etc/shadow" in said
-    assert "READ" not in said
-    assert "PRIVATE-KEY" not in said
+    text = _evidence_text(attack(script, "bubblewrap"))
+    assert "no /etc/shadow" in text
+    assert "READ" not in text
+    assert "PRIVATE-KEY" not in text
 
 
 @pytest.mark.parametrize("isolation", KINDS)
@@ -349,9 +349,9 @@ def test_binary_output_cannot_write_to_the_terminal(
 ) -> None:
     script = "import os; os.write(1, bytes(range(256)) * 20 + b'\\n\\x1b[2J\\x1b]0;owned\\x07'); raise SystemExit(1)\n"
     found = attack(script, isolation)
-    said = _said(found)
+    text = _evidence_text(found)
     assert found.decision.answer is Answer.INCONCLUSIVE
-    assert not any(ord(character) < 32 and character != "\n" for character in said)
+    assert not any(ord(character) < 32 and character != "\n" for character in text)
     json.dumps(found.decision.model_dump(mode="json"), allow_nan=False)
 
 
@@ -388,7 +388,7 @@ def test_results_that_are_no_plain_file_are_not_read(
 ) -> None:
     found = attack(script + "\n", isolation)
     assert found.decision.answer is not Answer.HOLDS
-    assert "root:" not in _said(found)
+    assert "root:" not in _evidence_text(found)
 
 
 @pytest.mark.parametrize("name", [".venv/bin/python", "tools/python3", "tools/any"])

@@ -258,8 +258,8 @@ def test_a_hostile_manifest_is_read_or_moved_aside_with_a_short_message(state: P
     assert {path.name for path in state.parent.rglob("*") if path.is_file()} >= {RunManifest.file_name}
     assert sum(map(len, store.notices)) < 5000
     assert "\x1b" not in "".join(store.notices)
-    kept = [path for path in store.files() if ".corrupt-" in path]
-    assert len(kept) == len(store.notices)
+    corrupt = [path for path in store.files() if ".corrupt-" in path]
+    assert len(corrupt) == len(store.notices)
 
 
 STATE_DIRS = [

@@ -51,7 +51,7 @@ WAYS: dict[str, list[tuple[list[dict[str, Any]], dict[str, Any]]]] = {
         ([expr("results.n > 5"), expr("results.none > 1"), {"kind": "rerun"}], {}),
         ([expr("results.n > 5"), artifact("out.csv")], {}),
     ],
-    "one cannot be told": [
+    "one is inconclusive": [
         ([expr("results.none > 1")], {}),
         ([expr("results.gap > 1")], {}),
         ([expr("results.n / results.zero > 1")], {}),
@@ -78,9 +78,9 @@ STATUS: list[tuple[str, str, str, str, str]] = [
     ("one does not", "none", N, N, N),
     ("one does not", "covered", N, N, N),
     ("one does not", "uncovered", N, N, N),
-    ("one cannot be told", "none", C, C, C),
-    ("one cannot be told", "covered", C, C, C),
-    ("one cannot be told", "uncovered", C, C, C),
+    ("one is inconclusive", "none", C, C, C),
+    ("one is inconclusive", "covered", C, C, C),
+    ("one is inconclusive", "uncovered", C, C, C),
 ]
 ROWS = [
     pytest.param(way, texts, judge, status, id=f"{worst}, texts {texts}, judge {judge}, {place}")
@@ -128,7 +128,7 @@ def test_every_status_has_its_answer_and_its_word() -> None:
     assert list(CRITERION_WORDS) == list(get_args(CriterionStatus))
 
 
-SAID: list[tuple[list[dict[str, Any]], dict[str, Any], dict[str, list[str]]]] = [
+STATEMENTS: list[tuple[list[dict[str, Any]], dict[str, Any], dict[str, list[str]]]] = [
     # checks, the rest of the criterion, and what the result says: found, gap, actions, references
     (
         [expr("results.n >= 5"), expr("results.deep.list[0] < 2 and results.name == 'x'")],
@@ -195,7 +195,7 @@ SAID: list[tuple[list[dict[str, Any]], dict[str, Any], dict[str, list[str]]]] = 
         expected("figures/cut.png"),
         {
             "gap": ["figures/cut.png: not a whole PNG"],
-            "actions": ["produce figures/cut.png anew, since it fails: not a whole PNG"],
+            "actions": ["produce figures/cut.png again, since it fails: not a whole PNG"],
             "references": ["figures/cut.png"],
         },
     ),
@@ -221,7 +221,7 @@ SAID: list[tuple[list[dict[str, Any]], dict[str, Any], dict[str, list[str]]]] = 
         {
             "gap": ["report.md: no numbers; report.md: no number found that has one source"],
             "actions": [
-                "mend what keeps the numbers of report.md from being told: report.md: no number found"
+                "mend what keeps the numbers of report.md from being decided: report.md: no number found"
             ],
             "references": ["report.md"],
         },
@@ -248,9 +248,11 @@ SAID: list[tuple[list[dict[str, Any]], dict[str, Any], dict[str, list[str]]]] = 
 ]
 
 
-@pytest.mark.parametrize(("checks", "more", "said"), SAID, ids=[str(row[2])[:70] for row in SAID])
+@pytest.mark.parametrize(
+    ("checks", "more", "statements"), STATEMENTS, ids=[str(row[2])[:70] for row in STATEMENTS]
+)
 def test_a_result_names_files_values_and_what_would_close_the_gap(
-    folder: Path, checks: list[dict[str, Any]], more: dict[str, Any], said: dict[str, list[str]]
+    folder: Path, checks: list[dict[str, Any]], more: dict[str, Any], statements: dict[str, list[str]]
 ) -> None:
     result, _ = decided(folder, criterion_of(checks, **more))
     lists = {
@@ -259,7 +261,7 @@ def test_a_result_names_files_values_and_what_would_close_the_gap(
         "actions": result.required_actions,
         "references": result.artifact_references,
     }
-    for name, wanted in said.items():
+    for name, wanted in statements.items():
         assert len(lists[name]) == len(wanted), lists[name]
         assert [part for part, text in zip(wanted, lists[name], strict=True) if part not in text] == []
     if result.satisfied:

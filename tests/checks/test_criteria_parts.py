@@ -74,7 +74,7 @@ def test_a_result_called_values_is_shown_and_is_not_the_count() -> None:
 
 
 MAKE = "make each of these numbers in report.md one of the results"
-MEND = "mend what keeps the numbers of report.md from being told: "
+MEND = "mend what keeps the numbers of report.md from being decided: "
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ MEND = "mend what keeps the numbers of report.md from being told: "
         ("It is 4.19.", 'sources = ["results", "t.csv"]', [f"{MEND}t.csv: is not there"]),
         ("It is 9.99.", 'sources = ["results", "t.csv"]', [MAKE, f"{MEND}t.csv: is not there"]),
         ("It is 4.19 \\input{x}", "", []),
-        (None, "", ["mend what keeps the numbers of report from being told: there is no report"]),
+        (None, "", ["mend what keeps the numbers of report from being decided: there is no report"]),
     ],
 )
 def test_numbers_are_to_be_mended_where_one_is_wrong_and_else_what_keeps_them_open(
@@ -98,5 +98,5 @@ def test_numbers_are_to_be_mended_where_one_is_wrong_and_else_what_keeps_them_op
     result = decided(folder, "numbers")
     assert (result.status == "satisfied") == (not actions)
     assert len(result.required_actions) == len(actions), result.required_actions
-    for said, wanted in zip(result.required_actions, actions, strict=True):
-        assert said.startswith(wanted)
+    for action, wanted in zip(result.required_actions, actions, strict=True):
+        assert action.startswith(wanted)

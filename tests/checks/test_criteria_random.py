@@ -1,4 +1,4 @@
-"""Random rubrics on two random states of a project: a kept answer is what a fresh one would be."""
+"""Random rubrics on two random states of a project: a cached result is what a fresh one would be."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.checks.kept import AT, LATER, keep
+from tests.checks.cached import AT, LATER, keep
 
 from autoscirub.checks import Results
 from autoscirub.checks.criteria import Inputs, basis, report_of, verify_criteria
@@ -22,7 +22,7 @@ from autoscirub.models import (
 )
 from autoscirub.store import sha256_bytes
 
-# Random rubrics on two random states of a project: a kept answer is what a fresh one would be.
+# Random rubrics on two random states of a project: a cached result is what a fresh one would be.
 
 EXPRESSIONS = [
     "results.a > 1",
@@ -159,7 +159,7 @@ def _inputs(draw: st.DrawFn) -> Inputs:
 
 
 def _bound_answers(subject: str) -> st.SearchStrategy[Decision]:
-    """Answers on a report's numbers or on a rerun: bound to a digest, or to nothing where nothing could be told."""
+    """Answers on a report's numbers or on a rerun: bound to a digest, or to nothing where it is inconclusive."""
 
     def answer(word: Answer, based_on: str | None, why: str | None = None) -> Decision:
         digest = based_on and sha256_bytes(based_on.encode())
@@ -187,17 +187,17 @@ def _bound_answers(subject: str) -> st.SearchStrategy[Decision]:
     )
 
 
-def told(result: CriterionResult) -> dict[str, Any]:
+def content(result: CriterionResult) -> dict[str, Any]:
     return result.model_dump(exclude={"reused_from_round", "asked_again_because"})
 
 
 @settings(max_examples=100, deadline=None)
 @given(_rubrics(), _inputs(), _inputs())
 def test_reuse_never_changes_what_is_told(rubric: ExecutableRubric, before: Inputs, after: Inputs) -> None:
-    kept = keep(verify_criteria(rubric, before, kept={}, at=AT))
-    reusing = verify_criteria(rubric, after, kept=kept, at=LATER)
-    fresh = verify_criteria(rubric, after, kept=kept, at=LATER, fresh=True)
-    assert [told(result) for result in reusing.results] == [told(result) for result in fresh.results]
+    cached = keep(verify_criteria(rubric, before, cached={}, at=AT))
+    reusing = verify_criteria(rubric, after, cached=cached, at=LATER)
+    fresh = verify_criteria(rubric, after, cached=cached, at=LATER, fresh=True)
+    assert [content(result) for result in reusing.results] == [content(result) for result in fresh.results]
     for one, other in zip(reusing.decisions, fresh.decisions, strict=True):
         assert (one.answer, one.word, one.inputs_digest) == (other.answer, other.word, other.inputs_digest)
     assert sorted([*reusing.evaluated, *reusing.reused]) == [each.criterion_id for each in rubric.criteria]
@@ -211,8 +211,8 @@ def test_reuse_never_changes_what_is_told(rubric: ExecutableRubric, before: Inpu
 def test_unchanged_inputs_reuse_everything_and_a_report_counts_what_is_there(
     rubric: ExecutableRubric, inputs: Inputs
 ) -> None:
-    first = verify_criteria(rubric, inputs, kept={}, at=AT)
-    again = verify_criteria(rubric, inputs, kept=keep(first), at=LATER)
+    first = verify_criteria(rubric, inputs, cached={}, at=AT)
+    again = verify_criteria(rubric, inputs, cached=keep(first), at=LATER)
     assert again.evaluated == []
     report = report_of(rubric, again, 2)
     satisfied = [result.satisfied for result in report.criteria]

@@ -1,4 +1,4 @@
-"""A criterion's answer is kept while nothing that it rests on changed, and decided anew with the reason otherwise."""
+"""A criterion's result is cached while nothing that it rests on changed, and re-evaluated with the reason otherwise."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.checks.kept import AT, LATER, keep
+from tests.checks.cached import AT, LATER, keep
 
-from autoscirub.checks.criteria import CachedResults, CriteriaVerification, Inputs, gather, verify_criteria
+from autoscirub.checks.criteria import CachedResult, CriteriaVerification, Inputs, gather, verify_criteria
 from autoscirub.checks.criteria.basis import RULES
 from autoscirub.checks.rubric import load_rubric
 from autoscirub.errors import PathRefused
@@ -86,13 +86,13 @@ def edit(name: str, text: str) -> Callable[[Path], None]:
 
 
 def verify(
-    project: Path, kept: dict[str, CachedResults] | None = None, *, at: str = AT, fresh: bool = False
+    project: Path, cached: dict[str, CachedResult] | None = None, *, at: str = AT, fresh: bool = False
 ) -> CriteriaVerification:
     opened = open_project(project)
     rubric = load_rubric(opened)
     assert rubric is not None
-    inputs = gather(opened, rubric.model, kept=kept)
-    return verify_criteria(rubric.model, inputs, kept=kept or {}, at=at, fresh=fresh)
+    inputs = gather(opened, rubric.model, cached=cached)
+    return verify_criteria(rubric.model, inputs, cached=cached or {}, at=at, fresh=fresh)
 
 
 def touch(project: Path) -> None:
@@ -124,7 +124,7 @@ def rename_report(project: Path) -> None:
 
 
 CHANGES: list[tuple[str, Callable[[Path], None], dict[str, list[str]]]] = [
-    # what is done to the project -> what is decided anew, and because of what
+    # what is done to the project -> what is re-evaluated, and because of what
     ("nothing", lambda _: None, {}),
     ("every file is touched", touch, {}),
     ("results are written in another layout", edit_results(), {}),
@@ -174,13 +174,13 @@ CHANGES: list[tuple[str, Callable[[Path], None], dict[str, list[str]]]] = [
     ("the judge", with_judge, {"R": ["judge"]}),
     ("a criterion", edit_rubric(0, priority="high"), {"N": ["criterion"]}),
     ("a criterion's fields in another order", reorder_rubric, {}),
-    ("a criterion is laid out anew", edit_rubric(0, priority="medium"), {}),
+    ("a criterion is laid out again", edit_rubric(0, priority="medium"), {}),
     ("an unknown field", edit_rubric(2, mine={"a": 1}), {"T": ["criterion"]}),
 ]
 
 
 @pytest.mark.parametrize(("change", "because"), [row[1:] for row in CHANGES], ids=[row[0] for row in CHANGES])
-def test_what_is_decided_anew_says_which_part_of_its_basis_changed(
+def test_what_is_re_evaluated_says_which_part_of_its_basis_changed(
     folder: Path, change: Callable[[Path], None], because: dict[str, list[str]]
 ) -> None:
     first = verify(folder)
@@ -211,7 +211,7 @@ def test_a_kept_answer_goes_on_naming_the_round_that_it_was_reached_in(folder: P
     assert third.evaluated == []
 
 
-def test_fresh_decides_everything_anew_and_says_what_had_changed(folder: Path) -> None:
+def test_fresh_re_evaluates_everything_and_says_what_had_changed(folder: Path) -> None:
     first = keep(verify(folder))
     edit("report.md", "# Another\n")(folder)
     again = verify(folder, first, at=LATER, fresh=True)
@@ -221,9 +221,9 @@ def test_fresh_decides_everything_anew_and_says_what_had_changed(folder: Path) -
 
 
 def test_an_error_is_never_reused(folder: Path) -> None:
-    kept = keep(verify(folder))
-    result = kept["N"].result.model_copy(update={"status": "error", "satisfied": False})
-    again = verify(folder, {**kept, "N": CachedResults(result, kept["N"].decision, 1)})
+    cached = keep(verify(folder))
+    result = cached["N"].result.model_copy(update={"status": "error", "satisfied": False})
+    again = verify(folder, {**cached, "N": CachedResult(result, cached["N"].decision, 1)})
     assert again.evaluated == ["N"]
     assert again.because == {"N": ["the earlier answer was an error"]}
     assert again.results[0].satisfied
@@ -231,34 +231,36 @@ def test_an_error_is_never_reused(folder: Path) -> None:
 
 @pytest.mark.parametrize("lost", ["rests_on", "status", "decision"])
 def test_an_answer_that_does_not_say_what_it_rested_on_is_never_reused(folder: Path, lost: str) -> None:
-    kept = keep(verify(folder))["N"]
-    result, decision = kept.result, kept.decision
+    cached = keep(verify(folder))["N"]
+    result, decision = cached.result, cached.decision
     if lost == "rests_on":
         result = result.model_copy(update={"rests_on": {}})
     elif lost == "status":
         result = result.model_copy(update={"status": None})
     else:
         decision = None
-    again = verify(folder, {"N": CachedResults(result, decision, 1)})
+    again = verify(folder, {"N": CachedResult(result, decision, 1)})
     assert again.reused == []
     assert "N" in again.because
 
 
 def test_answers_on_criteria_that_the_rubric_does_not_have_are_ignored(folder: Path) -> None:
-    kept = keep(verify(folder))
-    again = verify(folder, {"n": kept["N"], "gone": kept["T"]})
+    cached = keep(verify(folder))
+    again = verify(folder, {"n": cached["N"], "gone": cached["T"]})
     assert [result.criterion_id for result in again.results] == ["N", "I", "T", "R"]
     assert (again.reused, again.because) == ([], {})
 
 
 def test_an_answer_reached_by_other_rules_is_not_reused(folder: Path) -> None:
-    kept = keep(verify(folder))["N"]
-    assert kept.result.rests_on["rules"] == sha256_bytes(RULES.encode())
-    older = kept.result.model_copy(update={"rests_on": {**kept.result.rests_on, "rules": sha256_bytes(b"0")}})
-    assert verify(folder, {"N": CachedResults(older, kept.decision, 1)}).because == {"N": ["rules"]}
+    cached = keep(verify(folder))["N"]
+    assert cached.result.rests_on["rules"] == sha256_bytes(RULES.encode())
+    older = cached.result.model_copy(
+        update={"rests_on": {**cached.result.rests_on, "rules": sha256_bytes(b"0")}}
+    )
+    assert verify(folder, {"N": CachedResult(older, cached.decision, 1)}).because == {"N": ["rules"]}
 
 
-def stale(project: Path) -> tuple[CriteriaVerification, dict[str, CachedResults]]:
+def stale(project: Path) -> tuple[CriteriaVerification, dict[str, CachedResult]]:
     first = verify(project)
     return first, keep(first)
 
@@ -286,9 +288,9 @@ def test_a_stale_verdict_of_the_field_case_is_not_reused(
     field_case: Callable[[str], Path], change: Callable[[Path], None], because: list[str]
 ) -> None:
     project = field_case("23")
-    _, kept = stale(project)
+    _, cached = stale(project)
     change(project)
-    again = verify(project, kept)
+    again = verify(project, cached)
     assert again.because == ({"C1": because} if because else {})
     assert again.reused == ([] if because else ["C1"])
 
@@ -301,35 +303,35 @@ def test_the_verdict_that_another_tool_wrote_in_the_field_case_is_never_reused(
     report = VerificationReport.model_validate_json(stored)
     assert report.all_satisfied
     decision = verify(project).decisions[0]
-    for kept in (None, decision):
-        again = verify(project, {"C1": CachedResults(report.criteria[0], kept, report.round)})
+    for cached in (None, decision):
+        again = verify(project, {"C1": CachedResult(report.criteria[0], cached, report.round)})
         assert (again.evaluated, again.reused) == (["C1"], [])
         assert again.because == {"C1": ["what the earlier answer rested on is not recorded"]}
         assert again.results[0].status == "not_satisfied"
 
 
 def opened_files(
-    project: Path, kept: dict[str, CachedResults], ignored: set[str] | None = None
+    project: Path, cached: dict[str, CachedResult], ignored: set[str] | None = None
 ) -> tuple[int, Inputs]:
     """How many files were really opened, and what was found."""
     opened = open_project(project)
     rubric = load_rubric(opened)
     assert rubric is not None
-    told: list[int] = []
+    progress_calls: list[int] = []
     inputs = gather(
         opened,
         rubric.model,
-        kept=kept,
+        cached=cached,
         ignored=None if ignored is None else lambda paths: set(paths) & ignored,
-        progress=lambda _, total: told.append(total),
+        progress=lambda _, total: progress_calls.append(total),
     )
-    return len(told), inputs
+    return len(progress_calls), inputs
 
 
 def test_an_artifact_whose_bytes_are_as_they_were_is_not_opened_again(folder: Path) -> None:
-    kept = keep(verify(folder))
+    cached = keep(verify(folder))
     assert opened_files(folder, {})[0] == 2  # the table and the report
-    count, inputs = opened_files(folder, kept)
+    count, inputs = opened_files(folder, cached)
     assert count == 1
     found = inputs.artifacts["tables/t.csv", None]
     assert isinstance(found, Decision)
@@ -360,13 +362,13 @@ OPENED_AGAIN: list[tuple[str, Callable[[Path], None]]] = [
 def test_an_artifact_that_is_not_as_it_was_is_opened_again_and_told_as_if_nothing_were_known(
     folder: Path, change: Callable[[Path], None]
 ) -> None:
-    kept = keep(verify(folder))
+    cached = keep(verify(folder))
     change(folder)
-    count, inputs = opened_files(folder, kept)
+    count, inputs = opened_files(folder, cached)
     assert count == 2
-    anew = opened_files(folder, {})[1]
+    fresh = opened_files(folder, {})[1]
     assert [strip(found) for found in inputs.artifacts.values()] == [
-        strip(found) for found in anew.artifacts.values()
+        strip(found) for found in fresh.artifacts.values()
     ]
 
 
@@ -375,14 +377,14 @@ def strip(found: Decision | PathRefused) -> Any:
 
 
 def test_an_artifact_that_git_ignores_by_now_is_told_to_be(folder: Path) -> None:
-    kept = keep(verify(folder))
-    _, inputs = opened_files(folder, kept, {"tables/t.csv"})
+    cached = keep(verify(folder))
+    _, inputs = opened_files(folder, cached, {"tables/t.csv"})
     found = inputs.artifacts["tables/t.csv", None]
     assert isinstance(found, Decision)
     assert found.evidence[0].note == "git ignores this file: a clone will lack it"
     rubric = load_rubric(open_project(folder))
     assert rubric is not None
-    again = verify_criteria(rubric.model, inputs, kept=kept, at=LATER)
+    again = verify_criteria(rubric.model, inputs, cached=cached, at=LATER)
     assert again.because == {"T": ["tables/t.csv: state"]}
     assert again.results[2].satisfied
 
@@ -391,8 +393,8 @@ def test_an_artifact_that_git_no_longer_ignores_is_no_longer_told_to_be(folder: 
     rubric = load_rubric(open_project(folder))
     assert rubric is not None
     ignored = opened_files(folder, {}, {"tables/t.csv"})[1]
-    kept = keep(verify_criteria(rubric.model, ignored, kept={}, at=AT))
-    again = verify_criteria(rubric.model, opened_files(folder, kept, set())[1], kept=kept, at=LATER)
+    cached = keep(verify_criteria(rubric.model, ignored, cached={}, at=AT))
+    again = verify_criteria(rubric.model, opened_files(folder, cached, set())[1], cached=cached, at=LATER)
     assert again.because == {"T": ["tables/t.csv: state"]}
     assert "git ignores" not in again.results[2].evidence_found[0]
 
@@ -411,6 +413,6 @@ def test_a_file_of_nearly_the_name_that_is_missing_is_told(folder: Path) -> None
 
 def test_a_failing_artifact_is_always_opened(folder: Path) -> None:
     write(folder, "tables/t.csv", '"a\n1,2\n')
-    kept = keep(verify(folder))
-    assert opened_files(folder, kept)[0] == 2
-    assert verify(folder, kept).reused == ["N", "I", "T", "R"]
+    cached = keep(verify(folder))
+    assert opened_files(folder, cached)[0] == 2
+    assert verify(folder, cached).reused == ["N", "I", "T", "R"]

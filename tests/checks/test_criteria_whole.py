@@ -25,7 +25,7 @@ def verified(project: Path) -> tuple[ExecutableRubric, CriteriaVerification]:
     opened = open_project(project)
     rubric = load_rubric(opened)
     assert rubric is not None
-    return rubric.model, verify_criteria(rubric.model, gather(opened, rubric.model), kept={}, at=AT)
+    return rubric.model, verify_criteria(rubric.model, gather(opened, rubric.model), cached={}, at=AT)
 
 
 def test_a_field_rubric_of_low_priority_alone_cannot_be_assessed(
@@ -176,7 +176,7 @@ def test_a_report_is_all_satisfied_when_every_criterion_is(folder: Path) -> None
             for criterion in met
         ]
         rubric = ExecutableRubric(criteria=criteria)
-        report = report_of(rubric, verify_criteria(rubric, gather(opened, rubric), kept={}, at=AT), 1)
+        report = report_of(rubric, verify_criteria(rubric, gather(opened, rubric), cached={}, at=AT), 1)
         assert report.all_satisfied == (failing is None)
 
 
@@ -185,15 +185,15 @@ def test_progress_is_told_criterion_by_criterion(folder: Path) -> None:
     opened = open_project(folder)
     rubric = load_rubric(opened)
     assert rubric is not None
-    told: list[tuple[int, int]] = []
+    progress_calls: list[tuple[int, int]] = []
     verify_criteria(
         rubric.model,
         gather(opened, rubric.model),
-        kept={},
+        cached={},
         at=AT,
-        progress=lambda done, total: told.append((done, total)),
+        progress=lambda done, total: progress_calls.append((done, total)),
     )
-    assert told == [(number, TWELVE) for number in range(1, TWELVE + 1)]
+    assert progress_calls == [(number, TWELVE) for number in range(1, TWELVE + 1)]
 
 
 def test_a_results_error_keeps_no_place_of_this_machine(folder: Path) -> None:

@@ -61,10 +61,10 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize(("given", "error", "named"), TABLE, ids=[row[2][0] for row in TABLE])
-def test_each_disagreement_is_an_error_that_names_both_sides(given, error, named) -> None:
+@pytest.mark.parametrize(("arguments", "error", "named"), TABLE, ids=[row[2][0] for row in TABLE])
+def test_each_disagreement_is_an_error_that_names_both_sides(arguments, error, named) -> None:
     with pytest.raises(error) as caught:
-        require_frozen(*given)
+        require_frozen(*arguments)
     for part in named:
         assert part in str(caught.value)
 

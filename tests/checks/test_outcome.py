@@ -47,10 +47,10 @@ TABLE = [
 
 @pytest.mark.parametrize(("checks", "judge", "strict", "outcome"), TABLE)
 def test_each_row_of_the_table_names_its_outcome(checks, judge, strict, outcome) -> None:
-    given = [result(kind, passed) for kind, passed in checks]
+    results = [result(kind, passed) for kind, passed in checks]
     asked = judge != "none"
-    said = verdict(judge) if asked and judge != "error" else None
-    assert decide_outcome(given, said, strict=strict, judge_asked=asked)[0] == outcome
+    judged = verdict(judge) if asked and judge != "error" else None
+    assert decide_outcome(results, judged, strict=strict, judge_asked=asked)[0] == outcome
 
 
 def test_nothing_but_every_check_passing_is_ever_verified() -> None:
@@ -58,14 +58,14 @@ def test_nothing_but_every_check_passing_is_ever_verified() -> None:
     singles = list(itertools.product(kinds, answers))
     for size in range(4):
         for chosen in itertools.product(singles, repeat=size):
-            outcome, _ = decide_outcome([result(*single) for single in chosen])
+            outcome = decide_outcome([result(*single) for single in chosen]).outcome
             all_passed = size > 0 and all(passed is True for _, passed in chosen)
             assert (outcome is Outcome.VERIFIED) == all_passed
 
 
 def test_without_strict_a_judge_changes_nothing() -> None:
     for checks in ([("expr", True)], [("expr", False)], [("expr", None)], []):
-        given = [result(*single) for single in checks]
-        bare = decide_outcome(given)
+        results = [result(*single) for single in checks]
+        bare = decide_outcome(results)
         for supports in (True, False, None):
-            assert decide_outcome(given, verdict(supports), judge_asked=True) == bare
+            assert decide_outcome(results, verdict(supports), judge_asked=True) == bare

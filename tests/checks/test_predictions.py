@@ -25,8 +25,8 @@ FAULTS = [
     (CONTRACT + GOOD, "has no hypothesis"),
     (HEAD.replace('"H"', '" "') + CONTRACT + GOOD, "hypothesis is empty"),
     (HEAD.replace('["p"]', '"p"') + CONTRACT + GOOD, "predictions = 'p'"),
-    (HEAD + CONTRACT + GOOD + GOOD, 'check "ok": the id stands twice'),
-    (HEAD + CONTRACT + GOOD + GOOD.replace('"ok"', '" OK"'), 'the id stands twice (as "ok")'),
+    (HEAD + CONTRACT + GOOD + GOOD, 'check "ok": the id is there twice'),
+    (HEAD + CONTRACT + GOOD + GOOD.replace('"ok"', '" OK"'), 'the id is there twice (as "ok")'),
     (
         HEAD + CONTRACT + GOOD.replace("kind", "knd"),
         'has no kind; expected kind = "expr" or kind = "artifact"',

@@ -13,7 +13,7 @@ from autoscirub.errors import ConfigError, ResultsError
 LIMIT = 64 * 1024 * 1024
 
 UNREADABLE = [
-    (b'{"slope": 1,\n "slope": 2}', "the key 'slope' stands twice in one object (line 2)"),
+    (b'{"slope": 1,\n "slope": 2}', "the key 'slope' appears twice in one object (line 2)"),
     (b'{"slope": 1}\n{"slope": 2}', "holds more than one document: there is text after the first (line 2)"),
     (b'{"slope": [1, 2', "is cut off: the document does not end (line 1)"),
     (b'{"slope": "\xff"}', "is not UTF-8: byte 0xff at offset 11 (line 1)"),
@@ -27,12 +27,12 @@ UNREADABLE = [
 ]
 
 
-@pytest.mark.parametrize(("data", "said"), UNREADABLE, ids=[said[:30] for _, said in UNREADABLE])
-def test_a_results_file_that_cannot_be_read_gives_one_short_error(data, said) -> None:
+@pytest.mark.parametrize(("data", "text"), UNREADABLE, ids=[text[:30] for _, text in UNREADABLE])
+def test_a_results_file_that_cannot_be_read_gives_one_short_error(data, text) -> None:
     with pytest.raises(ResultsError) as caught:
         read_results(data, "results.json")
     message = str(caught.value)
-    assert message.removeprefix("results.json: ") == said
+    assert message.removeprefix("results.json: ") == text
     assert len(message) < 200
     assert "\n" not in message
 
@@ -81,12 +81,12 @@ def test_a_link_a_fifo_and_a_file_over_the_limit_are_refused_saying_so(tmp_path)
     (tmp_path / "real.json").write_text('{"slope": 1}')
     (tmp_path / "link.json").symlink_to("real.json")
     os.mkfifo(tmp_path / "pipe.json")
-    for name, said in (
+    for name, text in (
         ("link.json", "is a symbolic link"),
         ("pipe.json", "is a FIFO"),
         ("none.json", "is not there"),
     ):
-        with pytest.raises(ResultsError, match=said):
+        with pytest.raises(ResultsError, match=text):
             load_results(tmp_path, name, limit=LIMIT)
     with pytest.raises(ResultsError, match="12 bytes, more than the limit of 5"):
         load_results(tmp_path, "real.json", limit=5)

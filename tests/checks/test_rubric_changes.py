@@ -70,7 +70,7 @@ CHANGES: list[tuple[str, dict[str, Any], dict[str, list[str]]]] = [
         {"changed": ["C1"]},
     ),
     (
-        "a check is described anew",
+        "a check is described again",
         changed(["criteria", 0, "checks", 0, "description"], "d"),
         {"changed": ["C1"]},
     ),

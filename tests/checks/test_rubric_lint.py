@@ -83,9 +83,9 @@ WARNINGS = [
     (
         {"satisfaction_conditon": "x"},
         True,
-        "unknown field, and not looked at; did you mean satisfaction_condition?",
+        "unknown field, and not read; did you mean satisfaction_condition?",
     ),
-    ({"check": []}, True, 'criterion "C1", check: unknown field, and not looked at; did you mean checks?'),
+    ({"check": []}, True, 'criterion "C1", check: unknown field, and not read; did you mean checks?'),
     ({"checks": [expr("results.slope > 0", cover=["x"])]}, True, 'check "x", cover: unknown field'),
 ]
 
@@ -107,7 +107,7 @@ def test_unknown_fields_of_the_published_format_are_let_be_and_those_of_the_shor
     lint = lint_rubric(
         read_short(SHORT.replace('priority = "high"', 'owner = "ada"').encode(), "rubric.toml")
     )
-    assert lint.warnings == ['criterion "C1", owner: unknown field, and not looked at']
+    assert lint.warnings == ['criterion "C1", owner: unknown field, and not read']
 
 
 def test_goals_that_no_computed_or_judged_criterion_covers_are_listed() -> None:

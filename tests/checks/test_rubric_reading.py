@@ -46,7 +46,7 @@ UNREADABLE = [
     # bytes of executable_rubric.json, what the refusal says
     (b"", "rubric.json: is empty"),
     (b"{", "rubric.json: is cut off"),
-    (b'{"criteria": [], "criteria": []}', "the key 'criteria' stands twice"),
+    (b'{"criteria": [], "criteria": []}', "the key 'criteria' appears twice"),
     (b"\xff\xfe", "UTF-16"),
     (b'"text"', "rubric.json: the file: "),
     (b'{"schema_version": "x", "criteria": [{"criterion_id": "C1", "requirement": "r"}]}', "schema_version"),

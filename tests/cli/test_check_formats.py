@@ -40,21 +40,23 @@ def test_the_exit_status_is_the_same_in_every_format(
 
 def test_a_refuted_outcome_that_is_accepted_is_said_in_every_format(frozen, write_results, cli) -> None:
     write_results(frozen, slope=9.9)
-    said = "refuted, accepted: a result like any other"
+    expected = "refuted, accepted: a result like any other"
 
     def run(form: str) -> str:
         return cli("check", "--read-only", "--format", form, "--accept", "refuted", "--project", frozen).out
 
     text = run("text")
     assert "✗ refuted: 0 of 1 predictions held" in text
-    assert said in text
-    assert run("github").startswith(f"::notice file=prereg.toml,line=9,title=slope%3A did not hold::{said}")
+    assert expected in text
+    assert run("github").startswith(
+        f"::notice file=prereg.toml,line=9,title=slope%3A did not hold::{expected}"
+    )
     assert (
         run("github").splitlines()[-1].startswith("✓ holds: 1 refuted and accepted, 0 hold · refuted: 0 of 1")
     )
     root = ElementTree.fromstring(run("junit"))
     assert (root.get("failures"), root.get("errors")) == ("0", "0")
-    assert said in (root.findtext(".//testcase/system-out") or "")
+    assert expected in (root.findtext(".//testcase/system-out") or "")
     answer = json.loads(run("json"))
     assert (answer["ok"], answer["accepted"]) == (True, ["predictions"])
     assert answer["decisions"][0]["answer"] == "does_not_hold"

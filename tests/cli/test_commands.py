@@ -63,12 +63,12 @@ EVALUATIONS = [
 ]
 
 
-@pytest.mark.parametrize(("expression", "status", "shown"), EVALUATIONS)
-def test_eval_has_the_exit_status_of_its_value(cli, tmp_path, expression, status, shown) -> None:
+@pytest.mark.parametrize(("expression", "status", "output"), EVALUATIONS)
+def test_eval_has_the_exit_status_of_its_value(cli, tmp_path, expression, status, output) -> None:
     (tmp_path / "r.json").write_text('{"slope": 0.51, "note": "ok"}')
     ran = cli("eval", expression, "--results", tmp_path / "r.json")
     assert ran.status == status
-    assert shown in ran.out + ran.err
+    assert output in ran.out + ran.err
 
 
 @pytest.mark.parametrize("content", [None, b"{", b"\xff\xfe{\x00}\x00", b"[]"])
@@ -225,10 +225,10 @@ def test_unfreeze_at_a_real_terminal_is_recorded_as_such(slope_project, cli) -> 
 def test_trust_shows_what_would_run_and_takes_exactly_its_digest(cli, slope_project) -> None:
     assert cli("trust", "--project", slope_project).status == 0
     (slope_project / "autoscirub.toml").write_text('[run]\ncommand = ["python", "run.py"]\n')
-    shown = cli("trust", "--project", slope_project)
-    assert shown.status == 3
-    assert "python run.py" in shown.out
-    digest = shown.out.split("--digest ")[1].strip()
+    trust = cli("trust", "--project", slope_project)
+    assert trust.status == 3
+    assert "python run.py" in trust.out
+    digest = trust.out.split("--digest ")[1].strip()
     assert cli("trust", "--digest", "f" * 64, "--project", slope_project).status == 3
     assert cli("trust", "--digest", digest, "--project", slope_project).status == 0
     assert cli("trust", "--project", slope_project).status == 0
@@ -256,7 +256,7 @@ def test_init_lays_down_what_is_missing_and_overwrites_nothing(cli, tmp_path) ->
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "expected"),
     [
         (["--results", "../out.json"], "--results"),
         (["--report", "/etc/passwd"], "--report"),
@@ -264,10 +264,10 @@ def test_init_lays_down_what_is_missing_and_overwrites_nothing(cli, tmp_path) ->
         (["--run", " "], "--run is empty"),
     ],
 )
-def test_init_refuses_what_it_could_not_use(cli, tmp_path, arguments, said) -> None:
+def test_init_refuses_what_it_could_not_use(cli, tmp_path, arguments, expected) -> None:
     ran = cli("init", "--project", tmp_path, *arguments)
     assert ran.status == 3
-    assert said in ran.err
+    assert expected in ran.err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -17,7 +17,7 @@ SERVER = Path(__file__).resolve().parents[2] / "server"
 PROMPT = b", or none"
 # So that the terminal is the process's own, and Ctrl-C on it is a signal.
 OWN_TERMINAL = (
-    # Started in the background, the tests inherit that Ctrl-C is ignored; a person's terminal does not.
+    # Started in the background, the tests inherit that Ctrl-C is ignored; a terminal of one's own does not.
     "import os, signal, sys; os.login_tty(0); signal.signal(signal.SIGINT, signal.SIG_DFL); "
     "os.execv(sys.executable, [sys.executable, '-m', 'autoscirub', *sys.argv[1:]])"
 )
@@ -38,7 +38,7 @@ def project(tmp_path: Path) -> Path:
 @dataclass(frozen=True)
 class Dialogue:
     status: int
-    shown: str
+    output: str
 
 
 def at_terminal(project: Path, *answers: bytes) -> Dialogue:
@@ -52,7 +52,7 @@ def at_terminal(project: Path, *answers: bytes) -> Dialogue:
         env={**os.environ, "PYTHONPATH": str(SERVER), "TERM": "dumb"},
     )
     os.close(child)
-    waiting, shown, answered = list(answers), b"", 0
+    waiting, output, answered = list(answers), b"", 0
     while True:
         try:
             piece = os.read(parent, 4096)
@@ -60,24 +60,24 @@ def at_terminal(project: Path, *answers: bytes) -> Dialogue:
             break
         if not piece:
             break
-        shown += piece
-        if PROMPT in shown[answered:] and shown.endswith(b": "):
-            answered = len(shown)
+        output += piece
+        if PROMPT in output[answered:] and output.endswith(b": "):
+            answered = len(output)
             os.write(parent, waiting.pop(0) if waiting else b"\x04")
     status = process.wait(timeout=60)
     os.close(parent)
     assert waiting == []
-    return Dialogue(status, shown.decode("utf-8", "replace").replace("\r", ""))
+    return Dialogue(status, output.decode("utf-8", "replace").replace("\r", ""))
 
 
 def test_at_a_terminal_it_asks_about_each_of_the_three_and_enter_takes_the_best(project) -> None:
-    told = at_terminal(project, b"2\n", b"\n", b"\n")
-    assert told.status == 0, told.shown
-    assert f"in {project}: looked at 4 files; nothing is run" in told.shown
-    assert "1 to 2 are equally good" in told.shown
-    assert "the only JSON file that run.py writes" in told.shown
-    assert "took  report: paper.tex" in told.shown
-    assert "next  autoscirub check" in told.shown
+    dialogue = at_terminal(project, b"2\n", b"\n", b"\n")
+    assert dialogue.status == 0, dialogue.output
+    assert f"in {project}: looked at 4 files; nothing is run" in dialogue.output
+    assert "1 to 2 are equally good" in dialogue.output
+    assert "the only JSON file that run.py writes" in dialogue.output
+    assert "took  report: paper.tex" in dialogue.output
+    assert "next  autoscirub check" in dialogue.output
     config = tomllib.loads((project / "autoscirub.toml").read_text("utf-8"))
     assert config == {
         "report": "paper.tex",
@@ -87,37 +87,37 @@ def test_at_a_terminal_it_asks_about_each_of_the_three_and_enter_takes_the_best(
 
 
 def test_at_a_terminal_a_wrong_answer_is_asked_again_and_none_leaves_it_open(project) -> None:
-    told = at_terminal(
+    dialogue = at_terminal(
         project, b"\n", b"../x.md\n", b"\xff\xfe\n", b"none\n", b"later/r.json\n", b"run.py\n", b"none\n"
     )
-    assert told.status == 0, told.shown
-    assert told.shown.count("! ") == 4
-    assert "none  report" in told.shown
+    assert dialogue.status == 0, dialogue.output
+    assert dialogue.output.count("! ") == 4
+    assert "none  report" in dialogue.output
     assert tomllib.loads((project / "autoscirub.toml").read_text("utf-8")) == {"results": "later/r.json"}
 
 
 @pytest.mark.parametrize("key", [b"\x03", b"\x04"], ids=["Ctrl-C", "end of input"])
 def test_broken_off_at_a_question_nothing_is_written_and_the_status_is_3(project, tree, key) -> None:
     before = tree(project)
-    told = at_terminal(project, b"1\n", key)
-    assert told.status == 3
-    assert "! the question for --results was broken off; nothing was written" in told.shown
+    dialogue = at_terminal(project, b"1\n", key)
+    assert dialogue.status == 3
+    assert "! the question for --results was interrupted; nothing was written" in dialogue.output
     assert tree(project) == before
 
 
 def test_where_there_is_a_configuration_nothing_is_asked_at_a_terminal(project) -> None:
     (project / "autoscirub.toml").write_text('report = "paper.md"\n')
-    told = at_terminal(project)
-    assert told.status == 0
-    assert "kept  autoscirub.toml" in told.shown
+    dialogue = at_terminal(project)
+    assert dialogue.status == 0
+    assert "kept  autoscirub.toml" in dialogue.output
 
 
 def test_a_name_from_the_project_cannot_steer_the_terminal(project) -> None:
     (project / "look\u202e\u2066.ipynb").write_text("x")
-    told = at_terminal(project, b"3\n", b"\n", b"\n")
-    assert told.status == 0
-    assert "\u202e" not in told.shown
-    assert "\u2066" not in told.shown
+    dialogue = at_terminal(project, b"3\n", b"\n", b"\n")
+    assert dialogue.status == 0
+    assert "\u202e" not in dialogue.output
+    assert "\u2066" not in dialogue.output
 
 
 def test_without_a_terminal_it_takes_what_is_plain_and_says_what_it_left_open(cli, project) -> None:

@@ -29,7 +29,9 @@ def test_it_says_what_held_in_one_line_each_and_leaves_nothing(cli, tmp_path, tr
     assert ran.status in (0, 2), ran.out
     assert ran.err == ""
     lines = ran.out.splitlines()
-    assert re.fullmatch(r"\d+ held, 0 did not hold, \d+ inconclusive or enforced on this machine", lines[-1])
+    assert re.fullmatch(
+        r"\d+ held, 0 did not hold, \d+ inconclusive or not enforceable on this machine", lines[-1]
+    )
     assert (ran.status == 0) is (" 0 inconclusive" in lines[-1])
     assert any(line.endswith("a planted FIFO: 15 calls of list, glob, grep and read") for line in lines)
     assert list(place.iterdir()) == []
@@ -86,9 +88,9 @@ def test_what_got_through_and_what_helps_are_shown_below_their_attack(capsys) ->
         part("three", Answer.INCONCLUSIVE, ["tried"], "neither can this", "apt-get install x"),
     ]
     group = part("sandbox", Answer.DOES_NOT_HOLD, []).model_copy(update={"parts": parts})
-    shown = render_selftest([group], sys.stdout)
-    assert "\x1b" not in shown
-    assert "the write-up" in shown
-    assert shown.count("apt-get install x") == 1
-    assert shown.endswith("0 held, 1 did not hold, 2 inconclusive or enforced on this machine")
+    output = render_selftest([group], sys.stdout)
+    assert "\x1b" not in output
+    assert "the write-up" in output
+    assert output.count("apt-get install x") == 1
+    assert output.endswith("0 held, 1 did not hold, 2 inconclusive or not enforceable on this machine")
     assert worst_of([group]) == 1

@@ -73,13 +73,13 @@ def checked(frozen: Path) -> Path:
 
 @pytest.fixture
 def hook(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
-    """Call a hook as a client does. Returns its answer, None where it has none; keeps what stderr got in `hook.said`."""
+    """Call a hook as a client does. Returns its answer, None where it has none; keeps what stderr got in `hook.stderr`."""
 
-    def call(event: str, given: Any) -> Any:
-        text = given if isinstance(given, bytes) else json.dumps(given).encode()
+    def call(event: str, payload: Any) -> Any:
+        text = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
         assert main(event) == 0
-        out, call.said = capsys.readouterr()  # type: ignore[attr-defined]
+        out, call.stderr = capsys.readouterr()  # type: ignore[attr-defined]
         return json.loads(out) if out else None
 
     return call

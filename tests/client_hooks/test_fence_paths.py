@@ -81,12 +81,12 @@ def test_every_tool_that_writes_a_file_is_looked_at(tool, frozen, hook) -> None:
 
 
 def test_a_notebook_is_looked_at(frozen, hook) -> None:
-    given = {
+    payload = {
         "cwd": str(frozen),
         "tool_name": "NotebookEdit",
         "tool_input": {"notebook_path": ".autoscirub/a.ipynb"},
     }
-    assert denied(hook("pre-tool-use", given))
+    assert denied(hook("pre-tool-use", payload))
 
 
 def test_reading_and_unknown_tools_pass(frozen, hook) -> None:
@@ -127,12 +127,12 @@ def test_a_project_below_the_working_directory_is_guarded(frozen, hook) -> None:
     (frozen.parent / ".git").mkdir()
     assert denied(hook("pre-tool-use", write(frozen.parent, "project/.autoscirub/x")))
     assert denied(hook("pre-tool-use", write(frozen.parent, "project/rubric.toml")))
-    given = {
+    payload = {
         "cwd": str(frozen.parent),
         "tool_name": "Bash",
         "tool_input": {"command": "rm -rf project/.autoscirub"},
     }
-    assert denied(hook("pre-tool-use", given))
+    assert denied(hook("pre-tool-use", payload))
 
 
 def test_what_is_not_frozen_is_free(tmp_path, hook) -> None:
@@ -171,8 +171,8 @@ PATCHES = [
 @pytest.mark.parametrize("tool", ["apply_patch", "Write", "Edit"])
 def test_a_patch_is_read_for_the_files_that_it_names(body, refused, tool, frozen, hook) -> None:
     text = f"*** Begin Patch\n{body}\n*** End Patch\n"
-    given = {"cwd": str(frozen), "tool_name": tool, "tool_input": {"command": text}}
-    assert bool(denied(hook("pre-tool-use", given))) is refused
+    payload = {"cwd": str(frozen), "tool_name": tool, "tool_input": {"command": text}}
+    assert bool(denied(hook("pre-tool-use", payload))) is refused
 
 
 @pytest.mark.parametrize("tool", ["Bash", "shell", "local_shell", "exec_command"])
@@ -192,22 +192,22 @@ def test_a_patch_is_read_for_the_files_that_it_names(body, refused, tool, frozen
     ],
 )
 def test_a_command_is_found_in_every_form_that_a_client_gives_it(tool, values, refused, frozen, hook) -> None:
-    given = {"cwd": str(frozen), "tool_name": tool, "tool_input": values}
-    assert bool(denied(hook("pre-tool-use", given))) is refused
+    payload = {"cwd": str(frozen), "tool_name": tool, "tool_input": values}
+    assert bool(denied(hook("pre-tool-use", payload))) is refused
 
 
 def test_the_folder_is_the_input_s_else_the_client_s_else_the_hook_s_own(
     frozen, hook, monkeypatch, tmp_path
 ) -> None:
-    given = {"tool_name": "Write", "tool_input": {"file_path": "rubric.toml"}}
+    payload = {"tool_name": "Write", "tool_input": {"file_path": "rubric.toml"}}
     monkeypatch.chdir(tmp_path)
-    assert hook("pre-tool-use", given) is None
+    assert hook("pre-tool-use", payload) is None
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(frozen))
-    assert denied(hook("pre-tool-use", given))
-    assert hook("pre-tool-use", {**given, "cwd": str(tmp_path)}) is None
+    assert denied(hook("pre-tool-use", payload))
+    assert hook("pre-tool-use", {**payload, "cwd": str(tmp_path)}) is None
     monkeypatch.delenv("CLAUDE_PROJECT_DIR")
     monkeypatch.chdir(frozen)
-    assert denied(hook("pre-tool-use", given))
+    assert denied(hook("pre-tool-use", payload))
 
 
 def test_nothing_is_written_at_a_tool_call_that_verifies_nothing(frozen, hook, tree) -> None:
@@ -237,12 +237,12 @@ NOTED = [
 
 @pytest.mark.parametrize(("tool", "values", "noted"), NOTED)
 def test_a_call_that_verifies_is_noted_and_no_other(tool, values, noted, frozen, hook) -> None:
-    given = {"session_id": "mine", "cwd": str(frozen), "tool_name": tool, "tool_input": values}
-    assert hook("pre-tool-use", given) is None
-    kept = frozen / ".autoscirub" / "logs" / "sessions.json"
-    assert kept.exists() is noted
+    payload = {"session_id": "mine", "cwd": str(frozen), "tool_name": tool, "tool_input": values}
+    assert hook("pre-tool-use", payload) is None
+    notes = frozen / ".autoscirub" / "logs" / "sessions.json"
+    assert notes.exists() is noted
     if noted:
-        assert "verified" in json.loads(kept.read_text())["sessions"]["mine"]
+        assert "verified" in json.loads(notes.read_text())["sessions"]["mine"]
 
 
 def test_a_call_of_the_server_is_noted_where_the_server_begins_to_look(
@@ -262,12 +262,12 @@ def test_a_call_about_another_project_is_noted_there(frozen, tmp_path, hook) -> 
     for number, values in enumerate(
         [{"project": str(frozen)}, {"project": os.path.relpath(frozen, elsewhere)}]
     ):
-        given = {"session_id": f"s{number}", "cwd": str(elsewhere), "tool_name": "mcp__autoscirub__check"}
-        hook("pre-tool-use", {**given, "tool_input": values})
+        payload = {"session_id": f"s{number}", "cwd": str(elsewhere), "tool_name": "mcp__autoscirub__check"}
+        hook("pre-tool-use", {**payload, "tool_input": values})
     command = {"command": f"autoscirub check --project {frozen}"}
     hook(
         "pre-tool-use",
         {"session_id": "s2", "cwd": str(elsewhere), "tool_name": "Bash", "tool_input": command},
     )
-    kept = json.loads((frozen / ".autoscirub" / "logs" / "sessions.json").read_text())
-    assert set(kept["sessions"]) == {"s0", "s1", "s2"}
+    notes = json.loads((frozen / ".autoscirub" / "logs" / "sessions.json").read_text())
+    assert set(notes["sessions"]) == {"s0", "s1", "s2"}

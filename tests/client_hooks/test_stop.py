@@ -9,7 +9,7 @@ import os
 import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
-from tests.client_hooks.asking import ending, later, noted, reason
+from tests.client_hooks.hook_calls import ending, later, noted, reason
 
 from autoscirub.client_hooks.stop import RULES, StopContext, why_back
 from autoscirub.workflow import check
@@ -20,13 +20,13 @@ from autoscirub.workflow.rounds import plan_round
 
 def test_a_change_of_what_was_judged_sends_back_with_what_is_open_and_the_next_call(checked, hook) -> None:
     later(checked / "report.md", "Other words.\n")
-    said = reason(hook("stop", ending(checked)))
-    assert "report.md" in said
-    assert "1 of 2 requirements were satisfied in round 1" in said
-    assert "✗ enough: " in said
-    assert "written" not in said
-    assert "call check of the autoscirub MCP server, or run: autoscirub check" in said
-    assert "Or end now: say in your answer which of these are open" in said
+    message = reason(hook("stop", ending(checked)))
+    assert "report.md" in message
+    assert "1 of 2 requirements were satisfied in round 1" in message
+    assert "✗ enough: " in message
+    assert "written" not in message
+    assert "call check of the autoscirub MCP server, or run: autoscirub check" in message
+    assert "Or end now: say in your answer which of these are open" in message
 
 
 def test_a_change_in_place_that_keeps_its_time_is_seen(checked, hook) -> None:
@@ -40,9 +40,9 @@ def test_a_change_in_place_that_keeps_its_time_is_seen(checked, hook) -> None:
 def test_a_new_file_sends_back_and_so_does_code(checked, hook) -> None:
     later(checked / "results" / "figure.svg", "<svg/>")
     later(checked / "run.py", "print('other')\n")
-    said = reason(hook("stop", ending(checked)))
-    assert "results/figure.svg" in said
-    assert "run.py" in said
+    message = reason(hook("stop", ending(checked)))
+    assert "results/figure.svg" in message
+    assert "run.py" in message
 
 
 def test_a_judged_file_that_is_gone_sends_back(checked, hook) -> None:
@@ -53,19 +53,20 @@ def test_a_judged_file_that_is_gone_sends_back(checked, hook) -> None:
 def test_before_the_first_check_work_after_the_freeze_sends_back(frozen, hook) -> None:
     assert hook("stop", ending(frozen)) is None
     later(frozen / "results" / "results.json", "{}")
-    said = reason(hook("stop", ending(frozen)))
-    assert "None of the requirements was looked at yet" in said
-    assert "? written" in said
-    assert "? enough" in said
+    message = reason(hook("stop", ending(frozen)))
+    assert "None of the requirements was checked yet" in message
+    assert "? written" in message
+    assert "? enough" in message
 
 
 def test_who_opened_the_round_is_sent_back_to_plan(checked, hook) -> None:
     noted(hook, checked)
     check(checked)
-    said = reason(hook("stop", ending(checked)))
-    assert "the round that you opened is not finished" in said
+    message = reason(hook("stop", ending(checked)))
+    assert "the round that you opened is not finished" in message
     assert (
-        'plan_round of the autoscirub MCP server with targets for "enough", or run: autoscirub round' in said
+        'plan_round of the autoscirub MCP server with targets for "enough", or run: autoscirub round'
+        in message
     )
 
 
@@ -85,8 +86,8 @@ def test_with_a_plan_the_next_call_is_a_check(checked, hook) -> None:
     noted(hook, checked)
     check(checked)
     plan_round(project=checked)
-    said = reason(hook("stop", ending(checked)))
-    assert "close the gaps, then call check" in said
+    message = reason(hook("stop", ending(checked)))
+    assert "close the gaps, then call check" in message
 
 
 def test_a_command_in_the_shell_opens_a_round_as_well(checked, hook) -> None:
@@ -149,7 +150,7 @@ def test_where_the_note_cannot_be_kept_nobody_is_sent_back(checked, hook) -> Non
     later(checked / "report.md", "x")
     (checked / ".autoscirub" / "logs").write_text("no folder")
     assert hook("stop", ending(checked)) is None
-    assert hook.said.count("\n") == 1
+    assert hook.stderr.count("\n") == 1
 
 
 # The rules

@@ -10,8 +10,8 @@ import time
 
 import filelock
 import pytest
-from tests.client_hooks.asking import ending, later, noted, reason
 from tests.client_hooks.conftest import lay_down
+from tests.client_hooks.hook_calls import ending, later, noted, reason
 
 from autoscirub.store.jobs import new_job
 from autoscirub.workflow import check
@@ -77,9 +77,9 @@ def test_what_git_ignores_is_no_change_and_what_it_does_not_is(checked, hook) ->
     later(checked / "scratch" / "x.txt", "x")
     assert hook("stop", ending(checked)) is None
     later(checked / "kept.txt", "x")
-    said = reason(hook("stop", ending(checked)))
-    assert "kept.txt" in said
-    assert "scratch" not in said
+    message = reason(hook("stop", ending(checked)))
+    assert "kept.txt" in message
+    assert "scratch" not in message
 
 
 def test_the_round_of_another_conversation_sends_nobody_back(checked, hook) -> None:
@@ -113,9 +113,9 @@ def test_a_loop_that_ended_satisfied_is_left_alone_until_something_changes(check
     assert check(checked).ended is not None
     assert hook("stop", ending(checked)) is None
     later(checked / "report.md", "x")
-    said = reason(hook("stop", ending(checked)))
-    assert "2 of 2 requirements were satisfied" in said
-    assert "autoscirub check" in said
+    message = reason(hook("stop", ending(checked)))
+    assert "2 of 2 requirements were satisfied" in message
+    assert "autoscirub check" in message
 
 
 def test_a_loop_that_ended_otherwise_is_a_person_s_to_go_on_with(checked, hook) -> None:
@@ -236,7 +236,7 @@ def test_a_broken_state_blocks_nobody_and_is_one_line_at_most(name, text, checke
     (checked / ".autoscirub" / "logs").mkdir(exist_ok=True)
     (checked / ".autoscirub" / name).write_text(text)
     answer = hook("stop", ending(checked))
-    assert hook.said.count("\n") <= 1
+    assert hook.stderr.count("\n") <= 1
     if name in ("run_manifest.json", "verification_report.json"):
         assert answer is None
     else:
@@ -244,21 +244,21 @@ def test_a_broken_state_blocks_nobody_and_is_one_line_at_most(name, text, checke
 
 
 @pytest.mark.parametrize(
-    "given",
+    "payload",
     [b"", b"{", b"[]", b"null", b"\xff", b'{"cwd": 3}', b'{"cwd": "/nowhere"}', b'{"cwd": "\\u0000"}'],
 )
 @pytest.mark.parametrize("event", ["stop", "pre-tool-use"])
-def test_an_input_that_cannot_be_used_blocks_nobody(event, given, hook, tmp_path, monkeypatch) -> None:
+def test_an_input_that_cannot_be_used_blocks_nobody(event, payload, hook, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert hook(event, given) is None
-    assert hook.said.count("\n") <= 1
+    assert hook(event, payload) is None
+    assert hook.stderr.count("\n") <= 1
 
 
 def test_a_configuration_that_cannot_be_used_blocks_nobody(checked, hook) -> None:
     later(checked / "report.md", "x")
     (checked / "autoscirub.toml").write_text("state_dir = [")
     assert hook("stop", ending(checked)) is None
-    assert "autoscirub.toml" in hook.said
+    assert "autoscirub.toml" in hook.stderr
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -299,12 +299,12 @@ def test_a_tree_that_is_too_large_blocks_nobody(checked, hook, monkeypatch) -> N
 def test_the_memory_is_bounded_and_not_committed(checked, hook) -> None:
     for number in range(130):
         noted(hook, checked, session=f"s{number}")
-    kept = json.loads((checked / ".autoscirub" / "logs" / "sessions.json").read_text())["sessions"]
-    assert len(kept) == 100
-    assert "s129" in kept
-    assert "s0" not in kept
+    sessions = json.loads((checked / ".autoscirub" / "logs" / "sessions.json").read_text())["sessions"]
+    assert len(sessions) == 100
+    assert "s129" in sessions
+    assert "s0" not in sessions
     subprocess.run(["git", "init", "-q", str(checked)], check=True)
-    shown = subprocess.run(
+    status = subprocess.run(
         ["git", "status", "--porcelain", "-uall"], cwd=checked, capture_output=True, text=True, check=True
     )
-    assert "sessions.json" not in shown.stdout
+    assert "sessions.json" not in status.stdout

@@ -102,7 +102,7 @@ def test_a_process_that_has_nothing_to_say_says_nothing(event: str, tmp_path: Pa
 def test_a_process_with_a_broken_input_ends_with_0_and_one_line(event: str) -> None:
     done = run(event, "{")
     assert (done.returncode, done.stdout) == (0, "")
-    assert re.fullmatch(rf"autoscirub hook {event}: not looked at: .+\n", done.stderr)
+    assert re.fullmatch(rf"autoscirub hook {event}: not checked: .+\n", done.stderr)
 
 
 def test_the_options_of_every_command_are_taken(checked, tmp_path) -> None:
@@ -189,7 +189,7 @@ def test_the_fast_way_finds_what_the_store_finds(
             (root / name).write_text(text)
     environment = {"AUTOSCIRUB_STATE_DIR": variable} if variable is not None else {}
 
-    def told(find):
+    def outcome(find):
         try:
             return find()
         except AutoscirubError:
@@ -203,4 +203,4 @@ def test_the_fast_way_finds_what_the_store_finds(
         found = find_place(str(root / start), environment)
         return (found.root, found.state) if found else None
 
-    assert told(by_the_hooks) == told(by_the_store)
+    assert outcome(by_the_hooks) == outcome(by_the_store)

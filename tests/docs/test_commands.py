@@ -49,8 +49,8 @@ def longest(text: str) -> str:
 def calls(text: str) -> Iterator[Command]:
     """`autoscirub NAME …`, and a span that begins with a command's name, such as `check --read-only`."""
     spans = re.findall(r"`([^`\n]+)`", FENCE.sub("", text))
-    shown = "\n".join([*(block for _, block in FENCE.findall(text)), *spans])
-    for name, rest in CALL.findall(shown):
+    quoted = "\n".join([*(block for _, block in FENCE.findall(text)), *spans])
+    for name, rest in CALL.findall(quoted):
         whole = longest(name + rest)
         yield Command("", name) if name.startswith("-") else Command(whole, f"{name}{rest}"[len(whole) :])
     for span in spans:

@@ -61,6 +61,6 @@ def test_every_variable_of_ours_is_on_the_configuration_page_and_no_page_names_a
 
 
 def test_the_configuration_that_a_page_shows_is_one() -> None:
-    shown = blocks("configuration.md", "toml")
-    for block, model in zip(shown, (ProjectConfig, Policy), strict=True):
+    quoted = blocks("configuration.md", "toml")
+    for block, model in zip(quoted, (ProjectConfig, Policy), strict=True):
         model.model_validate(tomllib.loads(block))

@@ -47,7 +47,7 @@ def test_a_message_in_the_troubleshooting_page_is_one_of_the_package_s(message, 
     assert unknown_pieces(message, known) == []
 
 
-SAID = [
+TABLE_MESSAGES = [
     span
     for page, heading, cell in (
         ("requirements.md", "What is refused", 1),
@@ -58,7 +58,7 @@ SAID = [
 ]
 
 
-@pytest.mark.parametrize("message", SAID)
+@pytest.mark.parametrize("message", TABLE_MESSAGES)
 def test_a_message_in_a_table_is_one_of_the_package_s(message, known) -> None:
     # "field required" is the validator's own.
     assert message == "field required" or unknown_pieces(message, known) == []

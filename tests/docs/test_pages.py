@@ -18,7 +18,7 @@ def test_the_contributing_page_has_every_target_and_every_room() -> None:
         "errors",
         "programs",
         "wire",
-        "parts",
+        "version",
     }
     floors = page.split("## Floors")[1].split("## Rules")[0]
     assert {

@@ -32,8 +32,8 @@ def test_the_fields_of_a_criterion_are_all_there_with_the_words_of_the_short_for
     rows = [[code(cell)[0] for cell in row[:2]] for row in table("requirements.md", "Fields of a criterion")]
     assert {published for _, published in rows} == set(Criterion.model_fields)
     assert {short: name for short, name in rows if short != name} == rubric.SHORT_WORDS["criteria"]
-    told = text_of(DOCS / "requirements.md")
-    assert all(f"`{priority}`" in told for priority in get_args(Priority))
+    page_text = text_of(DOCS / "requirements.md")
+    assert all(f"`{priority}`" in page_text for priority in get_args(Priority))
 
 
 def test_the_kinds_of_checks_are_all_there_and_those_that_are_decided() -> None:

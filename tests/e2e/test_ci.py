@@ -128,9 +128,9 @@ def test_a_fresh_clone_is_decided_read_only_in_every_format_and_nothing_is_writt
 
 @pytest.mark.slow
 def test_the_rerun_happens_in_the_clone_once_its_digest_was_accepted(clone, machine, tree) -> None:
-    shown = machine(clone, "trust")
-    assert shown.returncode == 3
-    digest = shown.stdout.split("autoscirub trust --digest ")[1].strip()
+    trust = machine(clone, "trust")
+    assert trust.returncode == 3
+    digest = trust.stdout.split("autoscirub trust --digest ")[1].strip()
     assert machine(clone, "trust", "--digest", "0" * 64).returncode == 3
     assert json.loads(machine(clone, "check", "--read-only", "--json").stdout)["rerun"]["ran"] is False
 
@@ -175,4 +175,4 @@ def test_what_was_rerun_before_the_commit_is_said_to_be_from_elsewhere(
     last = ran.stdout.splitlines()[-1]
     assert "reproduced elsewhere" in last
     assert "not rerun here: not trusted (" in last
-    assert "kept from" in last
+    assert "recorded at" in last

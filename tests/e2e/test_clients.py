@@ -73,8 +73,8 @@ def test_claude_shows_a_servers_tools_by_name_alone_until_its_model_searches_for
         Claude(box).ask(model, "Add.", servers={"bare": bare()}, allow=["mcp__bare"])
     first = model.asked[0]
     assert "mcp__bare__add" not in [tool.name for tool in first.tools]
-    assert any("\nmcp__bare__add\n" in text for text in first.said)
-    assert any("Add numbers with `add`." in text for text in first.said)  # the server's instructions
+    assert any("\nmcp__bare__add\n" in text for text in first.texts)
+    assert any("Add numbers with `add`." in text for text in first.texts)  # the server's instructions
     assert model.last.results[1].structured["sum"] == 3
 
 
@@ -95,7 +95,7 @@ def test_claude_runs_a_plugins_server_in_the_users_project_and_names_its_tools_b
         claude.ask(model, "Add.", allow=["mcp__plugin_small_bare"])
     assert model.asked[0].tool("add").name == "mcp__plugin_small_bare__add"
     assert model.last.results[0].structured["cwd"] == str(box.work)
-    assert any("small:adding" in text for text in model.asked[0].said)  # the skill
+    assert any("small:adding" in text for text in model.asked[0].texts)  # the skill
 
 
 def test_claude_goes_back_to_work_once_when_a_plugins_stop_hook_sends_it(box: Box, tmp_path: Path) -> None:
@@ -104,10 +104,10 @@ def test_claude_goes_back_to_work_once_when_a_plugins_stop_hook_sends_it(box: Bo
     with ScriptedModel([Say("Done."), Say("Now it is.")], box.listen()) as model:
         done = claude.ask(model, "Work.")
     assert json.loads(done.out)["result"] == "Now it is.", done
-    assert "still open: C1" in model.last.said[-1]
-    assert [given["stop_hook_active"] for given in hooked(box)] == [False, True]
-    assert [given["last_assistant_message"] for given in hooked(box)] == ["Done.", "Now it is."]
-    assert {given["cwd"] for given in hooked(box)} == {str(box.work)}
+    assert "still open: C1" in model.last.texts[-1]
+    assert [payload["stop_hook_active"] for payload in hooked(box)] == [False, True]
+    assert [payload["last_assistant_message"] for payload in hooked(box)] == ["Done.", "Now it is."]
+    assert {payload["cwd"] for payload in hooked(box)} == {str(box.work)}
 
 
 def test_claude_finds_no_fault_with_a_plugin_that_has_a_readme_and_a_licence(
@@ -165,8 +165,8 @@ def test_codex_passes_over_a_stop_hook_without_a_word_until_it_is_trusted(box: B
     codex.trust_hooks()
     with ScriptedModel([Say("Done."), Say("Now it is.")], box.listen()) as model:
         codex.ask(model, "Work.", plugins=True)
-    assert "still open: C1" in model.last.said[-1]
-    assert [given["stop_hook_active"] for given in hooked(box)] == [False, True]
+    assert "still open: C1" in model.last.texts[-1]
+    assert [payload["stop_hook_active"] for payload in hooked(box)] == [False, True]
     [copied] = codex.home.glob("plugins/cache/shop/small/*")
     (copied / "new").touch()
     assert codex.hooks()[0]["trustStatus"] == "modified"  # nothing may write into an installed plugin
@@ -182,7 +182,7 @@ def test_codex_runs_a_stop_hook_where_trust_is_bypassed(box: Box, tmp_path: Path
     with ScriptedModel(script, box.listen()) as model:
         codex.ask(model, "Work.", plugins=True, arguments=["--dangerously-bypass-hook-trust"])
     assert (model.asked[0].tool("add").namespace, len(model.asked)) == ("mcp__bare", 3)
-    assert "still open: C1" in model.last.said[-1]
+    assert "still open: C1" in model.last.texts[-1]
     assert hooked(box)[0]["cwd"] == str(box.work)
 
 

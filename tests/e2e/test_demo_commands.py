@@ -35,9 +35,9 @@ def test_the_commands_that_the_demo_names_run_from_any_folder(tmp_path: Path) ->
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=200, check=False
         )
 
-    told = run("some bin/autoscirub", "demo", "--to", "demo of mine")
-    assert told.returncode == 0, told.stderr
-    after = told.stdout[told.stdout.index("Try to change it afterwards") :]
+    result = run("some bin/autoscirub", "demo", "--to", "demo of mine")
+    assert result.returncode == 0, result.stderr
+    after = result.stdout[result.stdout.index("Try to change it afterwards") :]
     go, status, tamper, _ = re.findall(r"^  \$ (.*)$", after, re.MULTILINE)
     assert run("sh", "-c", f"{go} && {status}").returncode == 0
     tampered = run("sh", "-c", f"{go} && {tamper}")

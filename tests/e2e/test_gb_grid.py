@@ -17,10 +17,10 @@ AVAILABLE = 4.192662004779861
 def grid(field_case, cli):
     """The project, frozen before its results are there, and then given them."""
     project = field_case("gb-grid")
-    kept = (project / "results" / "results.json").read_bytes()
+    original = (project / "results" / "results.json").read_bytes()
     (project / "results" / "results.json").unlink()
     assert cli("freeze", "--project", project).status == 0
-    (project / "results" / "results.json").write_bytes(kept)
+    (project / "results" / "results.json").write_bytes(original)
     return project
 
 

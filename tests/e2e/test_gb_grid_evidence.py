@@ -73,12 +73,12 @@ def test_each_number_of_a_report_on_the_grid_is_in_its_class(
         for number in done.json["numbers"]
     ]
     assert found == NUMBERS
-    told = cli("check", "--project", project)
+    result = cli("check", "--project", project)
     assert (
         'report.md:9 "3.45"  results.available_wind_twh = 4.192662004779861; bound to it, and not a rounding of it'
-        in told.out
+        in result.out
     )
-    assert 'report.md:13 "7.31 GWh"  no source' in told.out
+    assert 'report.md:13 "7.31 GWh"  no source' in result.out
 
 
 @pytest.mark.slow

@@ -133,10 +133,10 @@ def test_the_client_loads_it_the_server_starts_and_everything_is_taken_back(clie
     found = machine.doctor()
     assert (found[f"{name}: plugin"]["answer"], found[f"{name}: server"]["answer"]) == ("holds", "holds")
 
-    kept = files_of(machine.home / "data")
+    data_files = files_of(machine.home / "data")
     again = machine.autoscirub("install", name)
     assert (again.returncode, "nothing was changed" in again.stdout) == (0, True)
-    assert files_of(machine.home / "data") == kept
+    assert files_of(machine.home / "data") == data_files
 
     gone = machine.autoscirub("uninstall", name, "--yes")
     assert gone.returncode == 0, gone.stderr
@@ -230,9 +230,9 @@ def test_codex_s_hooks_are_told_to_be_untrusted_and_trusted_once_they_are(machin
 def test_the_checkout_is_a_plugin_that_the_directory_would_take(machine) -> None:
     claude = program("claude")
     done = machine.run(claude, "plugin", "validate", ROOT, "--profile", "directory", "--json")
-    told = json.loads(done.stdout)
-    assert (done.returncode, told["success"]) == (0, True)
-    assert told["directory"]["findings"] == []
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["success"]) == (0, True)
+    assert report["directory"]["findings"] == []
 
 
 def test_in_a_stranger_s_project_doctor_and_install_run_nothing_of_it(client) -> None:

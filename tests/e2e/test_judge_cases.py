@@ -13,8 +13,8 @@ import pytest
 JUDGE = """\
 import json, sys
 request = json.load(sys.stdin)
-said = json.loads(open(sys.argv[1]).read())
-print(json.dumps({"text": json.dumps({"criterion_id": request["subject"], **said}), "model_served": "served-b"}))
+verdict = json.loads(open(sys.argv[1]).read())
+print(json.dumps({"text": json.dumps({"criterion_id": request["subject"], **verdict}), "model_served": "served-b"}))
 """
 UNMET = {
     "reasoning": 'report.md says "The slope was not estimated."', "evidence_found": [],
@@ -29,8 +29,8 @@ def judged(tmp_path: Path, cli: Callable[..., Any]) -> Callable[..., Path]:
 
     def make(project: Path, verdict: dict[str, Any]) -> Path:
         (tmp_path / "judge.py").write_text(JUDGE)
-        (tmp_path / "said.json").write_text(json.dumps(verdict))
-        command = json.dumps([sys.executable, str(tmp_path / "judge.py"), str(tmp_path / "said.json")])
+        (tmp_path / "verdict.json").write_text(json.dumps(verdict))
+        command = json.dumps([sys.executable, str(tmp_path / "judge.py"), str(tmp_path / "verdict.json")])
         (project / "autoscirub.toml").write_text(
             f'[judge]\nbackend = "command"\ncommand = {command}\nmodel = "judge-b"\n'
         )
@@ -54,15 +54,15 @@ def test_case_23_a_verdict_on_another_report_by_another_judge_is_not_reused(
     _draw(project)
     unmet = {**UNMET, "reasoning": 'report.md says "We could not estimate the slope."'}
     judged(project, unmet)
-    told = cli("check", "--json", "--project", project)
-    assert told.status == 1
-    [result] = told.json["report"]["criteria"]
+    checked = cli("check", "--json", "--project", project)
+    assert checked.status == 1
+    [result] = checked.json["report"]["criteria"]
     assert (result["criterion_id"], result["status"], result["reused_from_round"]) == (
         "C1",
         "not_satisfied",
         None,
     )
-    [decision] = [entry for entry in told.json["decisions"] if entry["subject"] == "C1"]
+    [decision] = [entry for entry in checked.json["decisions"] if entry["subject"] == "C1"]
     assert "judge command (served-b)" in json.dumps(decision)
     assert "judge-a" not in json.dumps(decision)
     assert asks(project) == 1
@@ -97,12 +97,12 @@ def test_case_25_the_verdict_is_the_judge_s_own_and_the_audit_lists_what_address
     project = judged(_case_25(field_case), UNMET)
     if asked:
         _draw(project)
-    told = cli("check", "--json", "--project", project)
-    assert told.status == 1
+    checked = cli("check", "--json", "--project", project)
+    assert checked.status == 1
     assert asks(project) == int(asked)
-    assert [result["status"] for result in told.json["report"]["criteria"]] == ["not_satisfied"]
-    shown = cli("audit", "--json", "--project", project).json
-    concerns = shown["basis"]["concerns"]
+    assert [result["status"] for result in checked.json["report"]["criteria"]] == ["not_satisfied"]
+    audited = cli("audit", "--json", "--project", project).json
+    concerns = audited["basis"]["concerns"]
     addressing = {concern.split(":")[0] for concern in concerns if "addresses a judge" in concern}
     assert addressing == {"INSTRUCTIONS.md", "report.md", "src/run.py"}
 
@@ -124,6 +124,6 @@ def test_case_25_a_judge_that_was_talked_into_a_yes_passes_nothing(
 ) -> None:
     project = judged(_case_25(field_case), verdict)
     _draw(project)
-    told = cli("check", "--json", "--project", project)
-    assert told.status == 2
-    assert [result["status"] for result in told.json["report"]["criteria"]] == ["cannot_assess"]
+    checked = cli("check", "--json", "--project", project)
+    assert checked.status == 2
+    assert [result["status"] for result in checked.json["report"]["criteria"]] == ["cannot_assess"]

@@ -166,8 +166,8 @@ def test_it_starts_elsewhere_with_an_empty_environment_and_answers_while_a_check
 
 def test_ten_calls_at_once_are_each_answered(project: Path, elsewhere: Path) -> None:
     async def talk() -> list[Any]:
-        given = command(project)
-        async with Client(StdioServerParameters(command=given[0], args=given[1:], cwd=elsewhere)) as client:
+        words = command(project)
+        async with Client(StdioServerParameters(command=words[0], args=words[1:], cwd=elsewhere)) as client:
             answers: list[Any] = [None] * 10
 
             async def call(at: int) -> None:
@@ -186,7 +186,7 @@ def test_ten_calls_at_once_are_each_answered(project: Path, elsewhere: Path) -> 
     answers = anyio.run(talk)
     assert not any(answer.is_error for answer in answers)
     assert [answers[at].structured_content["value"] for at in (1, 2, 3, 4, 6)] == [2, 3, 4, 5, 7]
-    # Both ask the same: the second is told of the first's job, or does it anew.
+    # Both ask the same: the second learns of the first one's job, or does it again.
     states = [answers[at].structured_content["state"] for at in (0, 5)]
     assert sorted(states) in (["done", "done"], ["done", "running"])
 
@@ -207,8 +207,8 @@ def test_a_call_of_three_times_the_client_s_time_out_has_its_answer_afterwards(
     time_out = 3.0
 
     async def talk() -> dict[str, Any]:
-        given = command(project)
-        parameters = StdioServerParameters(command=given[0], args=given[1:], cwd=elsewhere)
+        words = command(project)
+        parameters = StdioServerParameters(command=words[0], args=words[1:], cwd=elsewhere)
         store = StateStore(project / ".autoscirub")
         async with Client(parameters, read_timeout_seconds=time_out) as client:
             with store.writing():  # what must write waits
@@ -218,8 +218,8 @@ def test_a_call_of_three_times_the_client_s_time_out_has_its_answer_afterwards(
                 for _ in range(2):
                     with pytest.raises(MCPError, match="(?i)timed out"):
                         await client.call_tool("job", {"id": job.id})
-                told = await client.call_tool("next", {})
-                assert told.structured_content["next"]["arguments"] == {"id": job.id, "action": "wait"}
+                next_answer = await client.call_tool("next", {})
+                assert next_answer.structured_content["next"]["arguments"] == {"id": job.id, "action": "wait"}
             await anyio.to_thread.run_sync(ended, job)
             answer = await client.call_tool("job", {"id": job.id})
             return dict(answer.structured_content)
@@ -233,7 +233,7 @@ def test_the_answer_is_there_when_client_and_server_died_meanwhile(project: Path
     with store.writing(), wire(*command(project), cwd=elsewhere) as server:
         server.begin()
         name = server.call("check", wait_seconds=0)["structuredContent"]["job"]
-        begun(Job(store.root / "jobs" / name))
+        wait_for_start(Job(store.root / "jobs" / name))
         server.process.kill()
         server.process.wait()
     assert ended(Job(store.root / "jobs" / name))["ended"] == "satisfied"
@@ -243,10 +243,10 @@ def test_the_answer_is_there_when_client_and_server_died_meanwhile(project: Path
     assert (answer["state"], answer["answer"]["all_satisfied"]) == ("done", True)
 
 
-def begun(job: Job) -> None:
+def wait_for_start(job: Job) -> None:
     """Wait until a process holds the job's lock: a lock that nobody holds is had at once, and let go of."""
     for _ in range(3000):
-        if job.begun:
+        if job.started:
             return
         threading.Event().wait(0.02)
     raise AssertionError(f"{job.id} did not begin")
@@ -288,15 +288,15 @@ def test_the_server_ends_with_its_client(project: Path, elsewhere: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "expected"),
     [
         (("--toolsets", "everything"), "toolset 'everything': expected core"),
         (("--http", "--port", "70000"), "--port"),
     ],
 )
 def test_a_wrong_request_is_said_on_stderr_with_status_3(
-    more: tuple[str, ...], said: str, project: Path, cli: Callable[..., Any]
+    more: tuple[str, ...], expected: str, project: Path, cli: Callable[..., Any]
 ) -> None:
     ran = cli("serve", "--project", project, *more)
     assert (ran.status, ran.out) == (3, "")
-    assert said in ran.err
+    assert expected in ran.err

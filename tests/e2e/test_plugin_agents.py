@@ -59,8 +59,8 @@ def assert_works(client: Installed, clone: Path) -> None:
 def test_a_clone_is_a_plugin_that_claude_takes_without_a_finding(box: Box, clone: Path, noting: Path) -> None:
     claude = Claude(box)
     done = claude.command("plugin", "validate", clone, "--profile", "directory", "--json")
-    told = json.loads(done.out)
-    assert (done.status, told["success"], told["directory"]["findings"]) == (0, True, []), done
+    report = json.loads(done.out)
+    assert (done.status, report["success"], report["directory"]["findings"]) == (0, True, []), done
     claude.install(clone, ID)
     listed = json.loads(claude.command("plugin", "list", "--json").out)
     assert [plugin["enabled"] for plugin in listed if plugin["id"] == ID] == [True]

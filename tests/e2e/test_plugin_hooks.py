@@ -9,13 +9,13 @@ from pathlib import Path
 
 import filelock
 import pytest
-from tests.client_hooks.asking import later
 from tests.client_hooks.conftest import lay_down
+from tests.client_hooks.hook_calls import later
 from tests.e2e.clients.codex_client import Codex
 from tests.e2e.clients.installed import Installed, install, sent_back
 from tests.e2e.clients.sandboxing import Box
 from tests.e2e.clients.scripted_model import Asked, Call, Say, ScriptedModel, Turn
-from tests.e2e.test_mcp import begun
+from tests.e2e.test_mcp import wait_for_start
 
 from autoscirub.client_hooks.sessions import opened_sessions
 from autoscirub.store import StateStore
@@ -42,7 +42,7 @@ def lay_checked(project: Path) -> None:
     assert check(project).ended is None
 
 
-def kept(project: Path) -> dict[str, bytes]:
+def record_of(project: Path) -> dict[str, bytes]:
     """The project's files but for what the hooks note."""
     found = {str(path.relative_to(project)): path for path in project.rglob("*") if path.is_file()}
     return {name: path.read_bytes() for name, path in found.items() if "/logs/" not in name}
@@ -81,11 +81,11 @@ def test_who_says_done_too_early_is_sent_back_once_and_may_end_by_saying_what_is
     with ScriptedModel([does(client), DONE, OPEN], client.box.listen()) as model:
         done = client.ask(model)
     assert sent_back(model.asked[1]) == []
-    [told] = sent_back(model.last)
-    assert told.startswith(f"{why}\n1 of 2 requirements were satisfied in round 1; open:\n✗ enough: ")
-    assert "results.n >= 30" in told
-    assert f"\n{then}" in told
-    assert f"\n{LEAVE}" in told
+    [message] = sent_back(model.last)
+    assert message.startswith(f"{why}\n1 of 2 requirements were satisfied in round 1; open:\n✗ enough: ")
+    assert "results.n >= 30" in message
+    assert f"\n{then}" in message
+    assert f"\n{LEAVE}" in message
     assert client.hooks_that_ran() == ["pre-tool-use", "stop", "stop"]
     assert OPEN.text in done.out
 
@@ -99,8 +99,8 @@ def test_before_the_first_check_the_open_criteria_are_all_of_the_frozen_ones(
     write = Call("Write", {"file_path": str(project / "results" / "results.json"), "content": "{}"})
     with ScriptedModel([write, DONE, OPEN], client.box.listen()) as model:
         client.ask(model)
-    [told] = sent_back(model.last)
-    assert "None of the requirements was looked at yet:\n? written\n? enough\nNext: call check" in told
+    [message] = sent_back(model.last)
+    assert "None of the requirements was checked yet:\n? written\n? enough\nNext: call check" in message
     assert client.hooks_that_ran() == ["pre-tool-use", "stop", "stop"]
 
 
@@ -122,7 +122,7 @@ def test_in_claude_a_subagent_that_worked_is_sent_back_once_and_one_that_only_re
     project = tmp_path / "project"
     lay_checked(project)
     client = in_claude.within(project)
-    given: dict[str, list[Asked]] = {"READING": [], "WRITING": [], "Go on.": []}
+    requests: dict[str, list[Asked]] = {"READING": [], "WRITING": [], "Go on.": []}
     read = Call("Read", {"file_path": str(project / "report.md")})
     write = Call("Write", {"file_path": str(project / "new.md"), "content": "New."})
     turns: dict[str, list[Turn]] = {"READING": [read, Say("It was read.")], "WRITING": [write, DONE, OPEN]}
@@ -131,21 +131,23 @@ def test_in_claude_a_subagent_that_worked_is_sent_back_once_and_one_that_only_re
     turns["Go on."] = [*parts, DONE, OPEN]
 
     def script(asked: Asked) -> Turn:
-        [who] = [name for name in given if any(text.strip() == name for text in asked.said)]
-        given[who].append(asked)
-        return turns[who][len(given[who]) - 1]
+        [who] = [name for name in requests if any(text.strip() == name for text in asked.texts)]
+        requests[who].append(asked)
+        return turns[who][len(requests[who]) - 1]
 
     with ScriptedModel(script, client.box.listen()) as model:
         client.ask(model)
-    assert [len(given[who]) for who in turns] == [len(turns[who]) for who in turns]
-    [told] = sent_back(given["WRITING"][-1])
-    assert "files have changed since the last check: new.md." in told
-    assert told.endswith("\nWho started you is given your next answer alone: put your whole report into it.")
-    assert sent_back(given["READING"][-1]) == []
+    assert [len(requests[who]) for who in turns] == [len(turns[who]) for who in turns]
+    [message] = sent_back(requests["WRITING"][-1])
+    assert "files have changed since the last check: new.md." in message
+    assert message.endswith(
+        "\nWhoever started you sees only your next answer: put your whole report into it."
+    )
+    assert sent_back(requests["READING"][-1]) == []
     # And who leads them is sent back for itself, once.
-    got = given["Go on."][1].results[0].text
+    got = requests["Go on."][1].results[0].text
     assert (OPEN.text in got, DONE.text in got) == (True, False)
-    assert [len(sent_back(asked)) for asked in given["Go on."]] == [0, 0, 0, 1]
+    assert [len(sent_back(asked)) for asked in requests["Go on."]] == [0, 0, 0, 1]
     assert client.hooks_that_ran() == ["pre-tool-use", *["stop"] * 5]
 
 
@@ -153,7 +155,7 @@ def test_in_codex_a_subagent_that_worked_is_sent_back_once_too(in_codex: Install
     project = tmp_path / "project"
     lay_checked(project)
     client = in_codex.within(project)
-    given: dict[str, list[Asked]] = {"WRITING": [], "Go on.": []}
+    requests: dict[str, list[Asked]] = {"WRITING": [], "Go on.": []}
 
     def wait(asked: Asked) -> Call:
         return Call("wait_agent", {"targets": [asked.results[0].structured["agent_id"]]})
@@ -164,18 +166,20 @@ def test_in_codex_a_subagent_that_worked_is_sent_back_once_too(in_codex: Install
     }
 
     def script(asked: Asked) -> Turn:
-        [who] = [name for name in given if name in asked.said]
-        given[who].append(asked)
-        turn = turns[who][len(given[who]) - 1]
+        [who] = [name for name in requests if name in asked.texts]
+        requests[who].append(asked)
+        turn = turns[who][len(requests[who]) - 1]
         return turn(asked) if callable(turn) else turn
 
     with ScriptedModel(script, client.box.listen()) as model:
         client.ask(model)
-    [told] = sent_back(given["WRITING"][-1])
-    assert "files have changed since the last check: new.md." in told
-    assert told.endswith("\nWho started you is given your next answer alone: put your whole report into it.")
-    assert OPEN.text in given["Go on."][2].results[1].text
-    assert [len(sent_back(asked)) for asked in given["Go on."]] == [0, 0, 0, 1]
+    [message] = sent_back(requests["WRITING"][-1])
+    assert "files have changed since the last check: new.md." in message
+    assert message.endswith(
+        "\nWhoever started you sees only your next answer: put your whole report into it."
+    )
+    assert OPEN.text in requests["Go on."][2].results[1].text
+    assert [len(sent_back(asked)) for asked in requests["Go on."]] == [0, 0, 0, 1]
     assert client.hooks_that_ran() == ["pre-tool-use", *["stop"] * 4]
 
 
@@ -187,7 +191,7 @@ def test_in_claude_writing_to_what_is_guarded_is_refused_with_the_allowed_move_a
 ) -> None:
     project = tmp_path / "project"
     lay_checked(project)
-    client, before = in_claude.within(project), kept(project)
+    client, before = in_claude.within(project), record_of(project)
     report, rubric = (str(project / name) for name in (".autoscirub/verification_report.json", "rubric.toml"))
     calls = [
         Call("Read", {"file_path": report}),
@@ -209,7 +213,7 @@ def test_in_claude_writing_to_what_is_guarded_is_refused_with_the_allowed_move_a
     assert "write_state" in echoed
     assert "autoscirub: rubric.toml (the rubric) is not written" in edited
     assert "a person changes the scope: autoscirub scope --reason" in edited
-    assert kept(project) == before
+    assert record_of(project) == before
     assert client.hooks_that_ran() == [*["pre-tool-use"] * 4, "stop"]  # none for Read
 
 
@@ -218,7 +222,7 @@ def test_in_codex_a_patch_and_a_shell_that_write_to_what_is_guarded_are_refused(
 ) -> None:
     project = tmp_path / "project"
     lay_checked(project)
-    client, before = in_codex.within(project), kept(project)
+    client, before = in_codex.within(project), record_of(project)
     rubric = "*** Begin Patch\n*** Update File: rubric.toml\n@@\n-x\n+y\n*** End Patch"
     state = "*** Begin Patch\n*** Add File: .autoscirub/x\n+x\n*** End Patch"
     calls = [
@@ -231,14 +235,14 @@ def test_in_codex_a_patch_and_a_shell_that_write_to_what_is_guarded_are_refused(
         client.ask(model, "--model", "gpt-5.5")
     read, updated, added, echoed = (result.text for result in model.last.results)
     assert "results.n >= 30" in read
-    for told in (updated, added, echoed):
-        assert "blocked by PreToolUse hook: autoscirub: " in told
+    for message in (updated, added, echoed):
+        assert "blocked by PreToolUse hook: autoscirub: " in message
     assert "rubric.toml (the rubric) is not written" in updated
     assert "a person changes the scope: autoscirub scope --reason" in updated
-    for told in (added, echoed):
-        assert "autoscirub: .autoscirub (the state directory) is not written" in told
-        assert "write_state" in told
-    assert kept(project) == before
+    for message in (added, echoed):
+        assert "autoscirub: .autoscirub (the state directory) is not written" in message
+        assert "write_state" in message
+    assert record_of(project) == before
     assert client.hooks_that_ran() == [*["pre-tool-use"] * 4, "stop"]
 
 
@@ -274,7 +278,7 @@ def test_while_a_job_of_its_own_is_under_way_an_agent_is_left_alone(client: Inst
         model = ends_at_once(client, changes_a_file(client), Call("check", {"wait_seconds": 0}))
         assert model.last.results[-1].structured["state"] == "running"
         [job] = [job for job in jobs(state) if job.id in running(state)]
-        begun(job)
+        wait_for_start(job)
     with filelock.FileLock(job.folder / ".lock").acquire(timeout=30):
         assert job.answer is not None  # it outlived the client, and came to its end
 
@@ -289,4 +293,4 @@ def test_without_a_frozen_rubric_an_agent_is_left_alone(client: Installed) -> No
 
 def test_in_a_project_without_autoscirub_an_agent_is_left_alone(client: Installed) -> None:
     ends_at_once(client, changes_a_file(client))
-    assert kept(client.box.work) == {"report.md": b"Other words.\n"}
+    assert record_of(client.box.work) == {"report.md": b"Other words.\n"}

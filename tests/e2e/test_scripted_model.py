@@ -60,8 +60,8 @@ def test_a_script_is_given_what_came_of_its_calls() -> None:
 def test_a_script_that_does_not_fit_what_the_client_asks_fails_its_test(script: list[Any]) -> None:
     model = ScriptedModel(script, listening())
     model.__enter__()
-    said = json.loads(post(model, "/v1/messages", asked()))["content"][0]["text"]
-    assert said.startswith("The script failed: ")  # the client ends, and is not left waiting
+    reply = json.loads(post(model, "/v1/messages", asked()))["content"][0]["text"]
+    assert reply.startswith("The script failed: ")  # the client ends, and is not left waiting
     with pytest.raises(AssertionError, match=r"called 'subtract'|has 0 turns"):
         model.__exit__(None)
 

@@ -39,9 +39,9 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         )
         environment = box.environment(**WHERE, AUTOSCIRUB_TOKEN=TOKEN)
         started = box.start([*SERVE, "--http", "--port", "0"], environment)
-        said = re.search(r"127\.0\.0\.1:(\d+)/mcp", first_line(started, "stderr"))
-        assert said is not None
-        yield Served(box, int(said[1]))
+        address = re.search(r"127\.0\.0\.1:(\d+)/mcp", first_line(started, "stderr"))
+        assert address is not None
+        yield Served(box, int(address[1]))
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)

@@ -172,7 +172,7 @@ def test_the_requirements_are_met_whatever_comes_out(
     if settings.exists():
         settings.write_text(settings.read_text(encoding="utf-8").replace("false", "true"), encoding="utf-8")
     run_project(project)
-    # The report is of the data as they are, and would have to be written anew.
+    # The report is of the data as they are, and would have to be rewritten.
     assert _unmet(project).keys() <= {"numbers-traced"}
 
     results = json.loads((project / "results" / "results.json").read_text(encoding="utf-8"))

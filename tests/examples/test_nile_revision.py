@@ -100,9 +100,9 @@ def test_killed_at_any_step_and_started_again_it_ends_with_the_same_files(
         start_new_session=True,  # so that the run.py it started is killed with it
     ) as process:
         assert process.stdout
-        reached = any(said.startswith(f"revise: {line}") for said in process.stdout)
+        found = any(output_line.startswith(f"revise: {line}") for output_line in process.stdout)
         os.killpg(process.pid, signal.SIGKILL)
-    assert reached
+    assert found
     assert reviser.run(nile).returncode == 0
     assert files_of(nile) == files_of(revised)
 

@@ -49,7 +49,7 @@ def write(path: Path, text: str | bytes) -> Path:
 
 
 @pytest.fixture
-def shown() -> Callable[..., dict[str, bytes]]:
+def visible_files() -> Callable[..., dict[str, bytes]]:
     """What a workspace holds, file by file; the look afterwards is taken too."""
     from autoscirub.judging.workspace import build_workspace
     from autoscirub.store import open_project

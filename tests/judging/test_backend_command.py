@@ -142,10 +142,10 @@ def test_a_bare_name_is_not_found_in_the_current_folder(
 def test_a_judge_that_cannot_be_ended_has_said_nothing_that_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, question: Callable[..., JudgeRequest]
 ) -> None:
-    kept: list[subprocess.Popen[bytes]] = []
+    started: list[subprocess.Popen[bytes]] = []
 
     def powerless(process: subprocess.Popen[bytes], *_: object, **__: object) -> list[int]:
-        kept.append(process)
+        started.append(process)
         return []
 
     async def wait(_process: object, scope: anyio.CancelScope) -> None:
@@ -158,7 +158,7 @@ def test_a_judge_that_cannot_be_ended_has_said_nothing_that_counts(
         with pytest.raises(JudgeError, match="1 of its processes could not be ended"):
             anyio.run(ask_within, command(tmp_path, "/bin/sleep", "60"), question())
     finally:
-        for process in kept:
+        for process in started:
             process.terminate()
             process.wait()
 
@@ -171,8 +171,12 @@ def test_a_workspace_that_is_gone_is_said(tmp_path: Path, question: Callable[...
 
 
 def test_a_command_may_say_what_it_used(tmp_path: Path, question: Callable[..., JudgeRequest]) -> None:
-    told = {"structured": {"satisfied": True}, "model_served": "m", "usage": {"cost_usd": 0.25, "turns": 2}}
-    backend = command(tmp_path, sys.executable, "-c", f"print({json.dumps(told)!r})")
+    envelope = {
+        "structured": {"satisfied": True},
+        "model_served": "m",
+        "usage": {"cost_usd": 0.25, "turns": 2},
+    }
+    backend = command(tmp_path, sys.executable, "-c", f"print({json.dumps(envelope)!r})")
     spend_limit = SpendLimit()
 
     async def asked() -> JudgeReply:
@@ -183,7 +187,7 @@ def test_a_command_may_say_what_it_used(tmp_path: Path, question: Callable[..., 
     assert spend_limit.spent == 0.25
     for wrong in ({"text": 3}, {"structured": {}, "usage": {"cost_usd": "much"}}):
         backend = command(tmp_path, sys.executable, "-c", f"print({json.dumps(wrong)!r})")
-        with pytest.raises(JudgeError, match="no JudgeReply"):
+        with pytest.raises(JudgeError, match="not a JudgeReply"):
             anyio.run(ask_within, backend, question())
 
 

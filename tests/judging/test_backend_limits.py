@@ -123,8 +123,8 @@ def test_a_reply_that_is_none_is_a_judge_error(question: Callable[..., JudgeRequ
     [
         ({"turns": 11}, r"turn limit reached: 11 turns of 10 \(judge.turns\)"),
         ({"cost_usd": 2.5}, r"money limit reached: \$2.5 of \$2 \(judge.money\)"),
-        ({"cost_usd": -1.0}, "says cost_usd = -1.0, which cannot be"),
-        ({"input_tokens": -1}, "says input_tokens = -1"),
+        ({"cost_usd": -1.0}, "reports cost_usd = -1.0, which is impossible"),
+        ({"input_tokens": -1}, "reports input_tokens = -1"),
     ],
 )
 def test_a_limit_that_was_passed_is_named_and_the_answer_does_not_count(

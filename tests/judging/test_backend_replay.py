@@ -36,8 +36,8 @@ def test_a_recorded_reply_is_given_again_for_nothing(
     tmp_path: Path, question: Callable[..., JudgeRequest]
 ) -> None:
     usage = Usage(input_tokens=10, turns=3, cost_usd=0.5, seconds=7.0)
-    said = JudgeReply(text="words", structured={"satisfied": True}, model_served="m-1", usage=usage)
-    record_reply(tmp_path / "records", question(), said)
+    recorded = JudgeReply(text="words", structured={"satisfied": True}, model_served="m-1", usage=usage)
+    record_reply(tmp_path / "records", question(), recorded)
     spend_limit = SpendLimit(limit_round=0.1)
 
     async def asked() -> JudgeReply:
@@ -45,9 +45,9 @@ def test_a_recorded_reply_is_given_again_for_nothing(
 
     reply = anyio.run(asked)
     assert (reply.text, reply.structured, reply.model_served) == (
-        said.text,
-        said.structured,
-        said.model_served,
+        recorded.text,
+        recorded.structured,
+        recorded.model_served,
     )
     assert reply.usage == usage.model_copy(update={"cost_usd": 0.0, "recorded_cost_usd": 0.5})
     assert (spend_limit.spent, spend_limit.unknown) == (0.0, 0)
@@ -73,8 +73,8 @@ def test_another_question_another_folder_and_another_member_have_no_record(
     assert record_name(other) != record_name(question())
     with pytest.raises(JudgeError) as caught:
         anyio.run(ask_within, replay(tmp_path), other)
-    for told in (record_name(other), str(tmp_path / "records"), other.prompt_digest, other.workspace_digest):
-        assert told in str(caught.value)
+    for part in (record_name(other), str(tmp_path / "records"), other.prompt_digest, other.workspace_digest):
+        assert part in str(caught.value)
 
 
 def test_a_repair_is_a_question_of_its_own(tmp_path: Path, question: Callable[..., JudgeRequest]) -> None:
@@ -99,10 +99,10 @@ def test_records_outside_of_the_project_are_refused(tmp_path: Path, folder: str)
         (b"", "is empty"),
         (b"{", "is cut off"),
         (b"[" * 100_000, "nested deeper"),
-        (b'{"text": "a", "text": "b"}', "stands twice"),
+        (b'{"text": "a", "text": "b"}', "appears twice"),
         (b'{"text": "\xff"}', "not UTF-8"),
-        (b"[]", "is no recorded reply"),
-        (b"{}", "is no recorded reply: text: Field required"),
+        (b"[]", "is not a recorded reply"),
+        (b"{}", "is not a recorded reply: text: Field required"),
         (b'{"text": "a", "usage": {"cost_usd": "free"}}', "usage.cost_usd"),
         (b'{"text": "a", "usage": {"cost_usd": NaN}}', "NaN"),
         (b'{"text": "' + b"a" * 4_000_001 + b'"}', "more than the limit"),

@@ -45,7 +45,7 @@ STARTS_WHAT_IS_JUDGED = [
 
 @pytest.mark.parametrize("words", STARTS_WHAT_IS_JUDGED, ids=" ".join)
 def test_a_script_of_the_judged_folder_is_refused(tmp_path: Path, words: list[str]) -> None:
-    with pytest.raises(ConfigError, match=r'of the folder that is judged.*write "\{project\}/'):
+    with pytest.raises(ConfigError, match=r'from the folder that is judged.*write "\{project\}/'):
         command(tmp_path, *words)
 
 
@@ -78,7 +78,7 @@ def test_what_starts_no_file_under_judgement_is_allowed(tmp_path: Path, words: l
 def test_a_script_for_a_program_that_nobody_knows_is_refused_where_the_project_has_it(tmp_path: Path) -> None:
     command(tmp_path, "wrap", "python3", "judge.py", "-m", "gpt")
     (tmp_path / "judge.py").write_text("")
-    with pytest.raises(ConfigError, match="of the folder that is judged"):
+    with pytest.raises(ConfigError, match="from the folder that is judged"):
         command(tmp_path, "wrap", "python3", "judge.py", "-m", "gpt")
 
 
@@ -115,5 +115,5 @@ def test_python_behind_another_program_takes_no_module_from_the_judged_folder_ei
 def test_python_that_could_not_be_kept_from_modules_of_the_judged_folder_is_refused(
     tmp_path: Path, words: list[str]
 ) -> None:
-    with pytest.raises(ConfigError, match="does not hear PYTHONSAFEPATH .* give it -P or -I"):
+    with pytest.raises(ConfigError, match="ignores PYTHONSAFEPATH .* give it -P or -I"):
         command(tmp_path, *words)

@@ -110,7 +110,7 @@ def test_a_name_that_two_packages_register_is_nobody_s(
         ("bad = {}:f", "f = 3", "is int, expected a function"),
         ("bad = {}:f", "def f(): pass", "cannot be opened: TypeError"),
         ("bad = {}:f", "def f(c, r, t): raise OSError('no key\\x1b[2J')", r"cannot be opened: OSError: no key \[2J;"),
-        ("bad = {}:f", "def f(c, r, t): return None", "gave NoneType, which is no judge: it lacks name, ask,"),
+        ("bad = {}:f", "def f(c, r, t): return None", "gave NoneType, which is not a judge: it lacks name, ask,"),
     ],
 )  # fmt: skip
 def test_a_broken_package_is_named(

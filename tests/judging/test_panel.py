@@ -127,18 +127,18 @@ print(json.dumps({{"criterion_id": "c1", "satisfied": member != 2}}))
     started: list[int] = []
 
     # Opened for both, so that no end of the file comes between two members.
-    told, go = (os.open(tmp_path / name, os.O_RDWR) for name in ("started", "go"))
+    ready, go = (os.open(tmp_path / name, os.O_RDWR) for name in ("started", "go"))
 
     def barrier() -> None:
         while len(started) < 5:
-            started.extend(os.read(told, 5))
+            started.extend(os.read(ready, 5))
         os.write(go, b"12345")
 
     thread = threading.Thread(target=barrier, daemon=True)
     thread.start()
     members = panel(backend, at_once=5, request=question(workspace=str(tmp_path)))
     thread.join(60)
-    os.close(told)
+    os.close(ready)
     os.close(go)
     assert sorted(started) == [1, 2, 3, 4, 5]
     assert [member.error for member in members] == [None] * 5
@@ -224,7 +224,7 @@ def test_one_repair_is_asked_for_and_no_second() -> None:
     assert (first.answer, first.error) == (True, None)
     assert first.usage.cost_usd == pytest.approx(0.3)
     assert first.usage.turns is None  # one of the two did not say
-    assert second.error == "judge saying: its reply cannot be read, also after one repair: no JSON object"
+    assert second.error == "judge saying: its reply cannot be read, even after one repair: no JSON object"
     assert second.raw == "prose True"
     assert second.usage.cost_usd == pytest.approx(0.2)
     assert len(judges.asked) == 4
@@ -261,7 +261,7 @@ def test_an_answer_over_its_limit_is_an_error_and_what_it_cost_is_kept() -> None
     assert (member.usage.cost_usd, member.model_served, member.answer) == (3.0, "m", None)
 
 
-def test_a_purse_that_runs_out_stops_the_members_that_come_after() -> None:
+def test_a_spend_limit_that_runs_out_stops_the_members_that_come_after() -> None:
     spend_limit = SpendLimit(limit_round=0.5)
     members = panel(Saying(lambda _: says(True, cost_usd=0.2), 0.2), at_once=1, spend_limit=spend_limit)
     assert [member.answer for member in members] == [True, True, None, None, None]

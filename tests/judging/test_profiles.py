@@ -26,9 +26,9 @@ COPIED = {
 }
 
 
-def test_hypothesis_shows_the_reference_s_table_and_nothing_else(study, shown) -> None:
-    assert set(shown(study)) == COPIED
-    assert shown.withheld == {
+def test_hypothesis_shows_the_reference_s_table_and_nothing_else(study, visible_files) -> None:
+    assert set(visible_files(study)) == COPIED
+    assert visible_files.withheld == {
         ".autoscirub": "the state directory: verdicts, plans and history",
         ".git": "version control",
         "AGENTS.md": "agent instructions",
@@ -40,20 +40,20 @@ def test_hypothesis_shows_the_reference_s_table_and_nothing_else(study, shown) -
     }
 
 
-def test_hypothesis_shows_the_results_file_that_is_configured_elsewhere(study, shown) -> None:
+def test_hypothesis_shows_the_results_file_that_is_configured_elsewhere(study, visible_files) -> None:
     (study / "autoscirub.toml").write_text('results = "out/numbers.json"\n')
     (study / "out").mkdir()
     (study / "out" / "numbers.json").write_text("{}")
     (study / "out" / "other.json").write_text("{}")
-    assert set(shown(study)) == COPIED | {"out/numbers.json"}
+    assert set(visible_files(study)) == COPIED | {"out/numbers.json"}
 
 
 WHOLE = (COPIED - {".prereg.lock"}) | {"REPORT.md", "notes/todo.txt"}
 """All that a criterion's judge is shown: the lock says what the checks expect, and is not the judge's to know."""
 
 
-def test_criterion_without_one_shows_all_but_what_is_always_withheld(study, shown) -> None:
-    assert set(shown(study, "criterion")) == WHOLE
+def test_criterion_without_one_shows_all_but_what_is_always_withheld(study, visible_files) -> None:
+    assert set(visible_files(study, "criterion")) == WHOLE
 
 
 ALWAYS = [
@@ -155,9 +155,9 @@ OWN = [
 @pytest.mark.parametrize(
     ("text", "name", "expected"), OWN, ids=[text.split("\n", 1)[1] + name for text, name, _ in OWN]
 )
-def test_a_project_s_own_profile_shows(study, shown, text, name, expected) -> None:
+def test_a_project_s_own_profile_shows(study, visible_files, text, name, expected) -> None:
     (study / "autoscirub.toml").write_text(text)
-    assert set(shown(study, name)) == expected
+    assert set(visible_files(study, name)) == expected
 
 
 def test_the_page_shows_the_profile_of_the_code() -> None:
@@ -204,29 +204,29 @@ NAMED = [
 
 
 @pytest.mark.parametrize(("fields", "expected"), NAMED)
-def test_a_criterion_shows_the_report_and_what_it_names(study, shown, fields, expected) -> None:
-    assert set(shown(study, "criterion", criterion=criterion(**fields))) == expected
+def test_a_criterion_shows_the_report_and_what_it_names(study, visible_files, fields, expected) -> None:
+    assert set(visible_files(study, "criterion", criterion=criterion(**fields))) == expected
 
 
-def test_what_a_criterion_names_and_the_profile_does_not_allow_is_withheld(study, shown) -> None:
+def test_what_a_criterion_names_and_the_profile_does_not_allow_is_withheld(study, visible_files) -> None:
     (study / "autoscirub.toml").write_text("[profiles.criterion]\ninclude = ['src/', 'REPORT.md']")
     asked = criterion(data_sources=["notes/todo.txt", "src/fit.py"])
-    assert set(shown(study, "criterion", criterion=asked)) == {"src/fit.py", "REPORT.md"}
-    assert shown.withheld["notes"] == "not in the profile"
+    assert set(visible_files(study, "criterion", criterion=asked)) == {"src/fit.py", "REPORT.md"}
+    assert visible_files.withheld["notes"] == "not in the profile"
 
 
-def test_the_report_that_is_configured_is_withheld_and_the_usual_one_too(study, shown) -> None:
+def test_the_report_that_is_configured_is_withheld_and_the_usual_one_too(study, visible_files) -> None:
     (study / "autoscirub.toml").write_text("report = 'results/paper.md'")
     (study / "results" / "paper.md").write_text("what we claim\n" * 9)
-    assert "results/paper.md" not in shown(study)
-    assert shown.withheld["results/paper.md"] == shown.withheld["REPORT.md"] == "the report"
+    assert "results/paper.md" not in visible_files(study)
+    assert visible_files.withheld["results/paper.md"] == visible_files.withheld["REPORT.md"] == "the report"
 
 
-def test_the_report_in_another_form_is_still_the_write_up(study, shown) -> None:
+def test_the_report_in_another_form_is_still_the_write_up(study, visible_files) -> None:
     for name in ("report.html", "REPORT.pdf", "report.txt", "report.json", "paper.html", "reports.md"):
         (study / "results" / name).write_text(f"{name}: what we claim")
     (study / "autoscirub.toml").write_text("report = 'results/paper.md'")
-    assert set(shown(study)) == COPIED | {
+    assert set(visible_files(study)) == COPIED | {
         f"results/{name}" for name in ("report.txt", "report.json", "reports.md")
     }
 
@@ -256,11 +256,11 @@ def test_the_hypothesis_is_not_about_a_criterion(study) -> None:
         load_profile(open_project(study), "hypothesis", criterion())
 
 
-def test_two_reports_are_asked_about_only_where_one_must_be_chosen(study, shown) -> None:
+def test_two_reports_are_asked_about_only_where_one_must_be_chosen(study, visible_files) -> None:
     (study / "report.md").write_text("another\n")
     if len(list(study.glob("[Rr][Ee][Pp]*"))) == 1:
         pytest.skip("the file system ignores case")
-    assert set(shown(study)) == COPIED
+    assert set(visible_files(study)) == COPIED
     with pytest.raises(ConfigError, match="both exist"):
         load_profile(open_project(study), "criterion", criterion(data_sources=["run.py"]))
 
@@ -270,8 +270,8 @@ def test_every_profile_has_its_name_in_the_list(study) -> None:
     assert profile_names(open_project(study).config) == ["criterion", "hypothesis", "mine"]
 
 
-def test_settings_in_pyproject_are_configuration_and_withheld(study, shown) -> None:
+def test_settings_in_pyproject_are_configuration_and_withheld(study, visible_files) -> None:
     (study / "pyproject.toml").write_text("[tool.other]\n")
-    assert "pyproject.toml" in shown(study, "criterion")
+    assert "pyproject.toml" in visible_files(study, "criterion")
     (study / "pyproject.toml").write_text("[tool.autoscirub]\n")
-    assert "pyproject.toml" not in shown(study, "criterion")
+    assert "pyproject.toml" not in visible_files(study, "criterion")

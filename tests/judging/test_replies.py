@@ -74,10 +74,10 @@ FLAGS = [
 ]
 
 
-@pytest.mark.parametrize(("said", "means"), FLAGS)
-def test_only_json_true_is_true_and_false_or_the_word_is_false_and_the_rest_is_null(said, means) -> None:
-    assert flag(TRUE | {"satisfied": said}) is means
-    verdict = on_hypothesis({"reasoning": "r", "supports_hypothesis": said}).verdicts[HYPOTHESIS_SUBJECT]
+@pytest.mark.parametrize(("value", "means"), FLAGS)
+def test_only_json_true_is_true_and_false_or_the_word_is_false_and_the_rest_is_null(value, means) -> None:
+    assert flag(TRUE | {"satisfied": value}) is means
+    verdict = on_hypothesis({"reasoning": "r", "supports_hypothesis": value}).verdicts[HYPOTHESIS_SUBJECT]
     assert verdict.supports_hypothesis is means
 
 
@@ -135,8 +135,8 @@ TWICE = "the reply holds 2 verdicts"
 
 
 def test_an_echoed_example_before_the_verdict_is_ambiguous() -> None:
-    said = fault('Shape: {"criteria":[{"criterion_id":"C1","satisfied":true}]}\n' + json.dumps(FALSE))
-    assert said == f"{TWICE} that differ (satisfied false and true); expected one, so none is used"
+    message = fault('Shape: {"criteria":[{"criterion_id":"C1","satisfied":true}]}\n' + json.dumps(FALSE))
+    assert message == f"{TWICE} that differ (satisfied false and true); expected one, so none is used"
 
 
 @pytest.mark.parametrize(
@@ -189,8 +189,8 @@ def test_a_verdict_that_names_no_criterion_may_contradict_any_of_them(reply) -> 
 
 
 def test_structured_output_that_holds_a_verdict_somewhere_is_not_passed_over_for_the_text() -> None:
-    for said in ({"verdict": FALSE}, {"verdict": {"satisfied": False}}, {"satisfied": False}):
-        assert fault(JudgeReply(text=json.dumps(TRUE), structured=said))
+    for structured in ({"verdict": FALSE}, {"verdict": {"satisfied": False}}, {"satisfied": False}):
+        assert fault(JudgeReply(text=json.dumps(TRUE), structured=structured))
 
 
 def test_the_order_of_entries_changes_nothing() -> None:
@@ -212,8 +212,8 @@ UNREADABLE = [
     (json.dumps(TRUE)[:-1], "is cut off: the reply ends before it does"),
     (json.dumps({"criteria": [TRUE, TRUE]})[:-30], "is cut off"),
     ('{"criteria": [' + json.dumps(TRUE) + ", ", "is cut off"),
-    ('{"criterion_id": "C1", "satisfied": false, "satisfied": true}', "the key 'satisfied' stands twice"),
-    ('{"criterion_id": "C2", "criterion_id": "C1", "satisfied": true}', "stands twice"),
+    ('{"criterion_id": "C1", "satisfied": false, "satisfied": true}', "the key 'satisfied' appears twice"),
+    ('{"criterion_id": "C2", "criterion_id": "C1", "satisfied": true}', "appears twice"),
     ('{"criterion_id": "C1", "satisfied": true,}', "cannot be read"),
     ("{'criterion_id': 'C1', 'satisfied': True}", "cannot be read"),
     ('{"criterion_id": "C1", "satisfied": true, "confidence": ' + "9" * 5000 + "}", "4,300 digits"),
@@ -302,8 +302,8 @@ def test_a_bare_false_is_false() -> None:
 
 
 def test_concerns_of_a_hypothesis_may_be_null_or_one_text() -> None:
-    for said, means in [(None, []), ("few seeds", ["few seeds"]), (["a", 1], ["a", "1"])]:
-        reply = {"reasoning": "r", "concerns": said, "confidence": 0.5, "supports_hypothesis": False}
+    for value, means in [(None, []), ("few seeds", ["few seeds"]), (["a", 1], ["a", "1"])]:
+        reply = {"reasoning": "r", "concerns": value, "confidence": 0.5, "supports_hypothesis": False}
         assert on_hypothesis(reply).verdicts[HYPOTHESIS_SUBJECT].concerns == means
 
 
@@ -352,10 +352,10 @@ def test_structured_output_too_deep_is_a_fault() -> None:
 
 
 def test_a_repair_names_each_fault_and_asks_for_form_and_not_for_another_verdict() -> None:
-    said = repair_request(read(json.dumps(TRUE)[:-1], "C1", "C2").faults)
-    assert '- "C1": the JSON object at line 1 of the reply is cut off' in said
-    assert '- "C2": ' in said
-    assert "do not change what you found" in said
+    message = repair_request(read(json.dumps(TRUE)[:-1], "C1", "C2").faults)
+    assert '- "C1": the JSON object at line 1 of the reply is cut off' in message
+    assert '- "C2": ' in message
+    assert "do not change what you found" in message
 
 
 # Whatever comes

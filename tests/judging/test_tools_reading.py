@@ -49,11 +49,11 @@ READ = [
 ]
 
 
-@pytest.mark.parametrize(("path", "first", "shown"), READ)
-def test_read_says_what_a_file_is_and_shows_what_it_holds(tools, path, first, shown) -> None:
+@pytest.mark.parametrize(("path", "first", "expected"), READ)
+def test_read_says_what_a_file_is_and_shows_what_it_holds(tools, path, first, expected) -> None:
     answer = tools.read(path)
     assert lines(answer)[0] == first
-    assert content(answer) == shown
+    assert content(answer) == expected
     assert answer.image is None
 
 
@@ -146,10 +146,10 @@ def test_a_picture_comes_as_a_picture_whatever_its_name(root, tools, name, data,
     answer = tools.read(name)
     assert words in answer.text
     assert answer.image is not None
-    with Image.open(io.BytesIO(answer.image.data)) as shown:
-        shown.load()
-        assert shown.size == size
-        assert answer.image.mime_type == f"image/{shown.format}".lower()
+    with Image.open(io.BytesIO(answer.image.data)) as picture:
+        picture.load()
+        assert picture.size == size
+        assert answer.image.mime_type == f"image/{picture.format}".lower()
     assert len(answer.image.data) <= tools.bounds.image_bytes
 
 

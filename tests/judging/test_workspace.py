@@ -93,23 +93,23 @@ def test_files_of_every_size_are_copied_as_they_are(study, monkeypatch, without)
         workspace.verify()
 
 
-def test_a_large_copy_of_the_report_is_taken_away_again(study, shown) -> None:
+def test_a_large_copy_of_the_report_is_taken_away_again(study, visible_files) -> None:
     text = os.urandom(3 << 20)
     (study / "REPORT.md").write_bytes(text)
     (study / "results" / "x.bin").write_bytes(text)
-    assert "results/x.bin" not in shown(study)
+    assert "results/x.bin" not in visible_files(study)
 
 
 def test_progress_is_told_in_bytes_and_comes_to_its_end(study) -> None:
-    told: list[tuple[int, int]] = []
+    calls: list[tuple[int, int]] = []
     (study / "results" / "large.bin").write_bytes(bytes(20 << 20))
     with build_workspace(
-        open_project(study), progress=lambda done, total: told.append((done, total))
+        open_project(study), progress=lambda done, total: calls.append((done, total))
     ) as workspace:
         total = sum(file.size for file in workspace.manifest.files)
-    assert told[-1] == (total, total)
-    assert len(told) > 2
-    assert told == sorted(told)
+    assert calls[-1] == (total, total)
+    assert len(calls) > 2
+    assert calls == sorted(calls)
 
 
 def test_a_project_with_nothing_to_show_gives_an_empty_workspace(tmp_path) -> None:
@@ -150,8 +150,8 @@ CHANGES = [
 ]
 
 
-@pytest.mark.parametrize(("change", "said"), CHANGES, ids=[said for _, said in CHANGES])
-def test_what_was_done_to_it_is_named(study, change, said) -> None:
+@pytest.mark.parametrize(("change", "expected"), CHANGES, ids=[expected for _, expected in CHANGES])
+def test_what_was_done_to_it_is_named(study, change, expected) -> None:
     with build_workspace(open_project(study)) as workspace:
         for path in [workspace.root, *workspace.root.rglob("*")]:
             path.chmod(0o700)
@@ -159,7 +159,7 @@ def test_what_was_done_to_it_is_named(study, change, said) -> None:
         change(workspace.root)
         with pytest.raises(BlindingError) as error:
             workspace.verify()
-        assert said in str(error.value)
+        assert expected in str(error.value)
     assert not workspace.root.parent.exists()
 
 
@@ -306,8 +306,8 @@ def test_an_empty_folder_is_a_destination(study, tmp_path) -> None:
         ("study", "lies in the project"),
         ("link/shown", "lies in the project"),
         ("full", "is not empty"),
-        ("file", "is no folder"),
-        ("dangling", "is no folder"),
+        ("file", "is not a folder"),
+        ("dangling", "is not a folder"),
         ("file/below", "cannot be made"),
     ],
 )

@@ -40,5 +40,5 @@ def test_an_answer_fits_and_says_how_much_was_left_out(
 
 @given(st.text(), st.integers(1, 50))
 def test_a_cut_text_says_that_it_goes_on(text: str, limit: int) -> None:
-    shown = cut(text, limit)
-    assert shown == text if len(text) <= limit else (len(shown) == limit and shown.endswith("…"))
+    shortened = cut(text, limit)
+    assert shortened == text if len(text) <= limit else (len(shortened) == limit and shortened.endswith("…"))

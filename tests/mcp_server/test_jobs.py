@@ -18,7 +18,7 @@ from autoscirub.mcp_server import server
 from autoscirub.models import now
 from autoscirub.models.jobs import JobAnswer
 from autoscirub.store import StateStore
-from autoscirub.store.jobs import KEPT_JOBS, Job, find_job, jobs, new_job, running
+from autoscirub.store.jobs import MAX_ENDED_JOBS, Job, find_job, jobs, new_job, running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,10 +41,10 @@ def ended(job: Job) -> JobAnswer:
     return answer
 
 
-def begun(job: Job) -> None:
+def wait_for_start(job: Job) -> None:
     """Wait until a process holds the job."""
     for _ in range(3000):
-        if job.begun:
+        if job.started:
             return
         threading.Event().wait(0.02)
     raise AssertionError(f"{job.id} did not begin")
@@ -85,7 +85,7 @@ def test_the_same_call_while_it_is_under_way_begins_nothing_and_names_the_job(
         assert (second["job"], "under way since" in second["next"]["why"]) == (first["job"], True)
         assert other["job"] != first["job"]
         for each in (first, other):
-            begun(Job(held.root / "jobs" / each["job"]))
+            wait_for_start(Job(held.root / "jobs" / each["job"]))
             assert some.call("job", id=each["job"], action="cancel")["state"] == "cancelled"
 
 
@@ -93,7 +93,7 @@ def test_a_cancelled_job_has_no_process_any_more_and_recorded_nothing(frozen: Pa
     with agent(frozen) as some:
         name = some.call("check", wait_seconds=0)["job"]
         job = Job(held.root / "jobs" / name)
-        begun(job)
+        wait_for_start(job)
         pid = job.pid
         cancelled = some.call("job", id=name, action="cancel")
         assert (cancelled["state"], cancelled["answer"]) == ("cancelled", None)
@@ -110,7 +110,7 @@ def test_a_job_whose_process_was_killed_is_failed_and_never_waited_for(
     with agent(frozen) as some:
         name = some.call("check", wait_seconds=0)["job"]
         job = Job(held.root / "jobs" / name)
-        begun(job)
+        wait_for_start(job)
         assert job.pid is not None
         os.kill(job.pid, signal.SIGKILL)
         died = some.call("job", id=name)
@@ -130,10 +130,10 @@ def test_what_a_job_refuses_is_refused_to_the_caller(frozen: Path) -> None:
 def test_progress_reaches_the_client_that_waits(frozen: Path, tmp_path: Path) -> None:
     state = frozen / ".autoscirub"
     job = new_job(state, "check", {})
-    said: list[tuple[float, float | None]] = []
+    reports: list[tuple[float, float | None]] = []
 
     async def hear(done: float, total: float | None, _message: str | None) -> None:
-        said.append((done, total))
+        reports.append((done, total))
         job.end(JobAnswer(state="failed", error="enough", at=now()))
 
     with job.held(), agent(frozen) as some:
@@ -141,7 +141,7 @@ def test_progress_reaches_the_client_that_waits(frozen: Path, tmp_path: Path) ->
         result: Any = some.portal.call(
             lambda: some.client.call_tool("job", {"id": job.id}, progress_callback=hear)
         )
-    assert said == [(3, 7)]
+    assert reports == [(3, 7)]
     assert (result.structured_content["state"], result.structured_content["error"]) == ("failed", "enough")
 
 
@@ -165,12 +165,12 @@ def test_a_job_whose_process_has_not_begun_yet_counts_as_under_way_but_not_for_e
 def test_looking_whether_a_job_is_alive_is_in_nobody_s_way(tmp_path: Path) -> None:
     job = new_job(tmp_path, "check", {})
     (job.folder / ".lock").touch()
-    looked: list[bool] = []
+    alive: list[bool] = []
     stop = threading.Event()
 
     def look() -> None:
         while not stop.is_set():
-            looked.append(job.is_alive())
+            alive.append(job.is_alive())
 
     lookers = [threading.Thread(target=look) for _ in range(2)]
     for looker in lookers:
@@ -180,18 +180,18 @@ def test_looking_whether_a_job_is_alive_is_in_nobody_s_way(tmp_path: Path) -> No
     stop.set()
     for looker in lookers:
         looker.join()
-    assert set(looked) == {False}
+    assert set(alive) == {False}
 
 
 def test_a_cancel_that_comes_after_the_work_was_done_loses_no_answer(
     frozen: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = new_job(frozen / ".autoscirub", "verify_criterion", {"criterion_id": "slope"})
-    said = Job.end
+    end = Job.end
 
     def end_while_cancelled(self: Job, answer: JobAnswer) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
-        said(self, answer)
+        end(self, answer)
 
     monkeypatch.setattr(Job, "end", end_while_cancelled)
     before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGHUP)
@@ -214,11 +214,11 @@ def test_the_first_word_on_how_a_job_ended_stands(tmp_path: Path) -> None:
 
 def test_only_so_many_ended_jobs_are_kept_and_one_under_way_is_never_dropped(tmp_path: Path) -> None:
     under_way = new_job(tmp_path, "judge", {})
-    for _ in range(KEPT_JOBS + 5):
+    for _ in range(MAX_ENDED_JOBS + 5):
         new_job(tmp_path, "check", {}).end(JobAnswer(state="done", answer={}, at=now()))
     new_job(tmp_path, "check", {})
     found = jobs(tmp_path)
-    assert len([job for job in found if job.answer is not None]) == KEPT_JOBS
+    assert len([job for job in found if job.answer is not None]) == MAX_ENDED_JOBS
     assert find_job(tmp_path, under_way.id) == under_way
 
 
@@ -279,9 +279,9 @@ def test_those_who_wait_for_a_lock_keep_nobody_waiting_who_only_looks(frozen: Pa
             for _ in range(20):
                 group.start_soon(client.call_tool, "plan_round", {"targets": [{"criterion_id": "table"}]})
             with anyio.fail_after(5):
-                looked = await client.call_tool("evaluate_expr", {"expr": "1 + 1"})
+                evaluated = await client.call_tool("evaluate_expr", {"expr": "1 + 1"})
             group.cancel_scope.cancel()
-        return looked
+        return evaluated
 
     with agent(frozen) as some:
         assert some.portal.call(many, some.client).structured_content["value"] == 2

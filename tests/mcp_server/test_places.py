@@ -59,8 +59,12 @@ def test_the_home_directory_the_root_and_our_own_package_are_no_projects(home: P
     (own / ".claude-plugin").mkdir(parents=True)
     (own / ".claude-plugin" / "plugin.json").write_text('{ "name": "autoscirub" }', encoding="utf-8")
     (own / ".git").mkdir()
-    for place, said in ((home, "is your home"), (Path("/"), "is no project"), (own, "own package or plugin")):
-        with pytest.raises(ConfigError, match=said):
+    for place, expected in (
+        (home, "is your home"),
+        (Path("/"), "is no project"),
+        (own, "own package or plugin"),
+    ):
+        with pytest.raises(ConfigError, match=expected):
             ServedProjects(here=place).of(None, None)
     with pytest.raises(ConfigError, match="own package or plugin"):
         ServedProjects(project=Path(__file__).resolve().parents[2]).of(None, None)

@@ -36,8 +36,8 @@ def test_a_state_file_is_listed_once_it_is_there_and_read_as_it_lies_there(froze
     with agent(frozen) as some:
         uris = [str(resource.uri) for resource in some.ask("list_resources").resources]
         assert "autoscirub://state/executable_rubric.json" in uris
-        kept = {uri.removeprefix("autoscirub://state/") for uri in uris if "/state/" in uri}
-        assert kept == {"run_manifest.json", "executable_rubric.json"}
+        listed = {uri.removeprefix("autoscirub://state/") for uri in uris if "/state/" in uri}
+        assert listed == {"run_manifest.json", "executable_rubric.json"}
         text = some.read("autoscirub://state/executable_rubric.json")
         some.call("check")
         nested = some.read("autoscirub://state/revisions/round-001/verification.json")

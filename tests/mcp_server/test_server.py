@@ -45,10 +45,10 @@ def test_every_tool_says_all_four_annotations_and_none_is_refused_by_a_client_th
 
 
 @pytest.mark.parametrize(
-    ("toolset", "said"), [("everything", "expected core, research"), ("research", "none of its tools yet")]
+    ("toolset", "message"), [("everything", "expected core, research"), ("research", "none of its tools yet")]
 )
-def test_a_toolset_that_is_not_there_is_refused(toolset: str, said: str, bare: Path) -> None:
-    with pytest.raises(CheckError, match=said), agent(bare, toolsets=[toolset]):
+def test_a_toolset_that_is_not_there_is_refused(toolset: str, message: str, bare: Path) -> None:
+    with pytest.raises(CheckError, match=message), agent(bare, toolsets=[toolset]):
         pass
 
 
@@ -109,8 +109,8 @@ def test_what_does_not_hold_beside_satisfied_criteria_is_to_be_said_too(frozen: 
         done = some.call("check")
         later = some.call("next")
     assert (done["ended"], done["answer"], done["next"]["tool"]) == ("satisfied", "inconclusive", None)
-    assert "does not hold beside it: report.md: inconclusive" in done["next"]["why"]
-    assert "beside it: the report's numbers: inconclusive" in later["next"]["why"]
+    assert "what else does not hold: report.md: inconclusive" in done["next"]["why"]
+    assert "what else does not hold: the report's numbers: inconclusive" in later["next"]["why"]
 
 
 def test_predictions_alone_end_in_their_outcome_and_what_stands_beside_it(
@@ -168,8 +168,8 @@ def test_every_answer_names_the_project_and_the_state_directory_it_used(frozen: 
 
 def test_looking_at_a_criterion_opens_no_round_and_writes_no_report(frozen: Path) -> None:
     with agent(frozen) as some:
-        looked = some.call("verify_criterion", criterion_id="slope")
-    assert (looked["criterion"]["status"], looked["decision"]["answer"]) == ("satisfied", "holds")
+        inspected = some.call("verify_criterion", criterion_id="slope")
+    assert (inspected["criterion"]["status"], inspected["decision"]["answer"]) == ("satisfied", "holds")
     assert not (frozen / ".autoscirub" / "verification_report.json").exists()
     assert not (frozen / ".autoscirub" / "revisions" / "round-001").exists()
 
@@ -178,11 +178,11 @@ EXPRESSIONS = [
     # arguments, answer, value
     ({"expr": "results.a < 3", "results": {"a": 2}}, "holds", True),
     ({"expr": "results.a > 3", "results": {"a": 2}}, "does_not_hold", False),
-    ({"expr": "results.a + 1", "results": {"a": 2}}, "holds", 3),
+    ({"expr": "results.a + 1", "results": {"a": 2}}, "inconclusive", 3),
     ({"expr": "results.b", "results": {"a": 2}}, "inconclusive", None),
     ({"expr": "results.b", "results": {"b": None}}, "inconclusive", None),
-    ({"expr": "results.slope"}, "holds", 0.5),
-    ({"expr": "results.slope", "results_file": "results/results.json"}, "holds", 0.5),
+    ({"expr": "results.slope"}, "inconclusive", 0.5),
+    ({"expr": "results.slope", "results_file": "results/results.json"}, "inconclusive", 0.5),
     ({"expr": "results.slope", "results_file": "results/none.json"}, "inconclusive", None),
 ]
 
@@ -192,8 +192,8 @@ def test_an_expression_has_a_value_or_inconclusive(
     arguments: dict[str, Any], answer: str, value: Any, frozen: Path
 ) -> None:
     with agent(frozen) as some:
-        told = some.call("evaluate_expr", **arguments)
-    assert (told["answer"], told["value"]) == (answer, value)
+        evaluated = some.call("evaluate_expr", **arguments)
+    assert (evaluated["answer"], evaluated["value"]) == (answer, value)
 
 
 REFUSED = [
@@ -216,13 +216,13 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("tool", "arguments", "said"), REFUSED)
+@pytest.mark.parametrize(("tool", "arguments", "message"), REFUSED)
 def test_a_refusal_says_what_was_wrong_and_the_allowed_move(
-    tool: str, arguments: dict[str, Any], said: str, frozen: Path
+    tool: str, arguments: dict[str, Any], message: str, frozen: Path
 ) -> None:
     with agent(frozen) as some, pytest.raises(RefusedError) as refused:
         some.call(tool, **arguments)
-    assert said in str(refused.value)
+    assert message in str(refused.value)
     assert "Allowed next: next()" in str(refused.value)
 
 
@@ -300,10 +300,10 @@ ODD = [
 def test_what_is_no_path_is_no_error_of_ours(tool: str, arguments: dict[str, Any], frozen: Path) -> None:
     with agent(frozen, toolsets=["audit"]) as some:
         try:
-            said = json.dumps(some.call(tool, **arguments))
+            message = json.dumps(some.call(tool, **arguments))
         except RefusedError as refused:
-            said = str(refused)
-    assert "error of ours" not in said
+            message = str(refused)
+    assert "error of ours" not in message
 
 
 def test_a_large_answer_stays_small_and_a_link_leads_to_the_whole(

@@ -266,7 +266,7 @@ def test_what_the_project_s_files_say_is_refused_or_holds_as_they_say_it(
     for table in ("judge", "rerun"):
         own = getattr(config, table)
         for name in own.model_fields_set:
-            if (said := getattr(own, name)) is not None:
-                assert getattr(getattr(holds, table), name) == said
+            if (value := getattr(own, name)) is not None:
+                assert getattr(getattr(holds, table), name) == value
     untouched = {name for name in ProjectConfig.model_fields if name not in ("judge", "rerun")}
     assert config.model_dump(include=untouched) == holds.model_dump(include=untouched)

@@ -102,16 +102,16 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("path", "value", "said"), REFUSED)
+@pytest.mark.parametrize(("path", "value", "message"), REFUSED)
 def test_a_report_is_refused_naming_the_field(
-    report: dict[str, Any], path: list[Any], value: Any, said: str
+    report: dict[str, Any], path: list[Any], value: Any, message: str
 ) -> None:
     target: Any = report
     for part in path[:-1]:
         target = target[part]
     target[path[-1]] = value
     faults = faults_of(report)
-    assert any(said in fault for fault in faults), faults
+    assert any(message in fault for fault in faults), faults
 
 
 def test_a_summary_that_was_left_out_is_counted(report: dict[str, Any]) -> None:

@@ -135,12 +135,12 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("path", "value", "said"), REFUSED, ids=lambda part: str(part)[:40])
+@pytest.mark.parametrize(("path", "value", "message"), REFUSED, ids=lambda part: str(part)[:40])
 def test_a_rubric_is_refused_naming_the_criterion_and_the_field(
-    rubric: dict[str, Any], path: list[Any], value: Any, said: list[str]
+    rubric: dict[str, Any], path: list[Any], value: Any, message: list[str]
 ) -> None:
     faults = faults_of(changed(rubric, path, value))
-    assert any(all(part in fault for part in said) for fault in faults), faults
+    assert any(all(part in fault for part in message) for fault in faults), faults
 
 
 UNREAD = {"criterion_id": "C2", "requirement": "x", "judge": "never"}
@@ -209,8 +209,8 @@ def test_each_malformed_field_rubric_is_refused_naming_criterion_and_field(malfo
     text = malformed_rubric.file.read_text(encoding="utf-8")
     with pytest.raises(ValidationError) as refusal:
         ExecutableRubric.model_validate_json(text)
-    said = "\n".join(describe_faults(refusal.value, json.loads(text)))
-    assert [part for part in malformed_rubric.faults if part not in said] == []
+    message = "\n".join(describe_faults(refusal.value, json.loads(text)))
+    assert [part for part in malformed_rubric.faults if part not in message] == []
 
 
 def test_an_empty_field_rubric_is_nothing_to_verify(field_cases: Any) -> None:

@@ -99,8 +99,8 @@ def test_unknown_fields_survive_at_every_level(
         "event": (Event, EVENT),
     }
     model, original = models[kind]
-    given_data = copy.deepcopy(original)
-    known = {name for part in objects_in(given_data) for name in part} | {
+    input_data = copy.deepcopy(original)
+    known = {name for part in objects_in(input_data) for name in part} | {
         "at",
         "schema_version",
         "sha256",
@@ -116,13 +116,13 @@ def test_unknown_fields_survive_at_every_level(
         "provenance",
         "scope_changes",
     }
-    for part in list(objects_in(given_data)):
+    for part in list(objects_in(input_data)):
         part.update(
             {name: data.draw(values) for name in data.draw(st.lists(names, max_size=2)) if name not in known}
         )
 
-    loaded = model.model_validate_json(json.dumps(given_data))
-    assert same(loaded.model_dump(mode="json", exclude_unset=True), given_data)
+    loaded = model.model_validate_json(json.dumps(input_data))
+    assert same(loaded.model_dump(mode="json", exclude_unset=True), input_data)
 
     again = model.model_validate_json(strict_json(loaded))  # a whole rewrite, defaults written out
     assert same(again.model_dump(mode="json"), loaded.model_dump(mode="json"))

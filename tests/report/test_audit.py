@@ -35,7 +35,7 @@ from autoscirub.workflow.locks import freeze
 AT = "2026-01-31T09:00:00Z"
 HEAD = "0918fcba592ea2526fcf526b2e6bc9dcd856dc40"
 YES = Cell(Answer.HOLDS, "satisfied")
-KEPT = Cell(Answer.HOLDS, "satisfied", reused_from=1)
+REUSED = Cell(Answer.HOLDS, "satisfied", reused_from=1)
 NO = Cell(Answer.DOES_NOT_HOLD, "not_satisfied")
 OPEN = Cell(Answer.INCONCLUSIVE, "cannot_assess")
 ERROR = Cell(Answer.INCONCLUSIVE, "error")
@@ -88,7 +88,7 @@ def test_cells_have_the_signs_of_everywhere_and_reuse_is_marked() -> None:
     found = audit_of(
         rounds=[column(1, 2, 3), column(2, 3, 2, verified=4)],
         criteria=[
-            CriterionRow("C1", [YES, KEPT]),
+            CriterionRow("C1", [YES, REUSED]),
             CriterionRow("C2", [NO, YES]),
             CriterionRow("C3", [OPEN, ERROR]),
             CriterionRow("C4", [None, NO]),
@@ -106,7 +106,7 @@ def test_cells_have_the_signs_of_everywhere_and_reuse_is_marked() -> None:
 
 
 def test_signs_fall_back_to_words_where_the_terminal_cannot_show_them() -> None:
-    found = audit_of(rounds=[column(1)], criteria=[CriterionRow("C1", [KEPT]), CriterionRow("C2", [OPEN])])
+    found = audit_of(rounds=[column(1)], criteria=[CriterionRow("C1", [REUSED]), CriterionRow("C2", [OPEN])])
     rows = rows_of(render_audit(found, stream("ascii")))
     assert (rows["C1"], rows["C2"]) == ("[ok]=", "[??]")
 
@@ -167,7 +167,7 @@ def big(rounds: int, criteria: int) -> Audit:
     """An audit in which everything is as long as a hostile record can make it."""
     long = "x" * 10_000
     many = [f"{long}{number}" for number in range(300)]
-    cells: list[Cell | None] = [NO if number % 7 else KEPT for number in range(rounds)]
+    cells: list[Cell | None] = [NO if number % 7 else REUSED for number in range(rounds)]
     unread = [Unread(long, long, Answer.HOLDS, [Claim(long, long)] * 50, many) for _ in range(criteria)]
     basis = Basis(
         round=rounds,
@@ -242,13 +242,13 @@ def test_texts_of_the_record_stay_on_one_line_and_send_nothing_to_the_terminal()
     finding = AuditFinding("line", Answer.DOES_NOT_HOLD, hostile, hostile)
     decision = Decision(subject="line", question="?", answer=Answer.DOES_NOT_HOLD, word=hostile, at=AT)
     verified = RecordVerified(HEAD, 1, [finding], [decision], [])
-    shown = (
+    rendered = (
         render_audit(found, stream())
         + render_record_verified(verified, stream())
         + render_anchor(HEAD, hostile)
     )
-    assert not {"\x1b", "\x07", "\u202e", "\r"} & set(shown)
-    assert not [line for line in shown.splitlines() if line.startswith("INJECTED")]
+    assert not {"\x1b", "\x07", "\u202e", "\r"} & set(rendered)
+    assert not [line for line in rendered.splitlines() if line.startswith("INJECTED")]
 
 
 def test_everything_is_in_the_json_that_the_text_leaves_out() -> None:

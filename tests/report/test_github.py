@@ -1,4 +1,4 @@
-"""Annotations: one line each, the most important first, no more than are shown, and one line over all."""
+"""Annotations: one line each, the most important first, no more than GitHub shows, and one line over all."""
 
 from __future__ import annotations
 
@@ -48,19 +48,19 @@ def test_no_more_than_github_shows_are_printed_and_how_many_more_is_said(point) 
     assert [line.split(" ")[0] for line in lines[:-1]] == ["::error"] * ANNOTATIONS + [
         "::warning"
     ] * ANNOTATIONS
-    assert lines[-1].endswith("5 more than are shown here: autoscirub check --read-only")
+    assert lines[-1].endswith("5 more are not listed here: autoscirub check --read-only")
     assert f"{ANNOTATIONS + 2} do not hold" in lines[-1]
 
 
 def test_marks_of_the_protocol_are_escaped_as_github_says_and_come_out_again(point, obeyed) -> None:
-    given = "100% of a:b, c\nand %0A more"
-    out = render_github(Annotations(NO, [point(NO, given, given, path="a:b,c%.toml")]), stream())
+    message = "100% of a:b, c\nand %0A more"
+    out = render_github(Annotations(NO, [point(NO, message, message, path="a:b,c%.toml")]), stream())
     [command] = obeyed(out.splitlines()[0])
-    assert command.data == given
+    assert command.data == message
     assert command.properties == {
         "file": "a:b,c%.toml",
         "line": "4",
-        "title": f"{given} : did not hold".replace("\n", " ").replace(" :", ":"),
+        "title": f"{message} : did not hold".replace("\n", " ").replace(" :", ":"),
     }
     assert "file=a%3Ab%2Cc%25.toml" in out
 

@@ -91,7 +91,7 @@ def test_what_is_enforced_and_what_is_not_is_said(folder: Path, isolation: Isola
     assert {"wall clock", "memory", "output", "clean environment"} <= set(ran.enforced)
     assert ("no network" in ran.enforced) == (isolation == "bubblewrap")
     assert ("the network is open" in ran.not_enforced) == (isolation == "process")
-    assert ran.said.startswith(f"isolation: {isolation}")
+    assert ran.summary.startswith(f"isolation: {isolation}")
 
 
 def test_a_declared_network_is_said(folder: Path) -> None:
@@ -176,7 +176,7 @@ def test_without_bubblewrap_the_best_is_a_plain_process_and_it_is_said(
     assert why.startswith("bwrap, prlimit")
     ran = run_isolated(["/bin/sh", "-c", "exit 0"], cwd=folder)
     assert ran.isolation == "process"
-    assert "bwrap, prlimit" in ran.said
+    assert "bwrap, prlimit" in ran.summary
     with pytest.raises(SandboxError, match="isolation bubblewrap: bwrap, prlimit.*: not installed"):
         run_isolated(["/bin/sh", "-c", "exit 0"], cwd=folder, isolation="bubblewrap")
 
@@ -192,10 +192,10 @@ def test_without_a_proc_to_look_at_nothing_is_said_to_be_watched(folder: Path, m
 
 
 def test_a_run_that_cannot_be_ended_is_said_to_be_and_has_no_good_status(folder: Path, monkeypatch) -> None:
-    kept: list[subprocess.Popen[bytes]] = []
+    held: list[subprocess.Popen[bytes]] = []
 
     def powerless(process: subprocess.Popen[bytes], *_: object, **__: object) -> list[int]:
-        kept.append(process)
+        held.append(process)
         return [process.pid]
 
     monkeypatch.setattr("autoscirub.sandbox.isolation.end_all", powerless)
@@ -203,7 +203,7 @@ def test_a_run_that_cannot_be_ended_is_said_to_be_and_has_no_good_status(folder:
     try:
         ran = run_isolated(["sleep", "60"], cwd=folder, isolation="process", limits=Limits(seconds=0.2))
     finally:
-        for process in kept:
+        for process in held:
             process.terminate()
             process.communicate()
     assert ran.status == 128 + signal.SIGKILL
@@ -247,18 +247,18 @@ def test_no_command_is_refused(folder: Path) -> None:
 
 
 def test_a_tree_with_closed_folders_and_links_is_removed_and_no_link_followed(tmp_path: Path) -> None:
-    kept = tmp_path / "kept"
-    kept.mkdir()
-    (kept / "file").touch()
+    held = tmp_path / "kept"
+    held.mkdir()
+    (held / "file").touch()
     tree = tmp_path / "tree"
     (tree / "a" / "b").mkdir(parents=True)
     (tree / "a" / "b" / "file").touch()
-    (tree / "a" / "link").symlink_to(kept)
+    (tree / "a" / "link").symlink_to(held)
     (tree / "a" / "b").chmod(0)
     (tree / "a").chmod(0)
     remove_tree(tree)
     assert not tree.exists()
-    assert (kept / "file").exists()
+    assert (held / "file").exists()
 
 
 _AS_USER = """

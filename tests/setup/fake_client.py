@@ -62,33 +62,33 @@ def main() -> int:
     if "--version" in sys.argv:
         print("9.9.9 (Claude Code)" if NAME == "claude" else "codex-cli 9.9.9")
         return 0
-    told = " ".join(words[:3] if words[1] == "marketplace" else words[:2])
-    if told == os.environ.get("FAKE_FAIL"):
+    command = " ".join(words[:3] if words[1] == "marketplace" else words[:2])
+    if command == os.environ.get("FAKE_FAIL"):
         print("WARNING: of no matter\nit cannot be done today", file=sys.stderr)
         return 1
-    lies = told == os.environ.get("FAKE_LIE")
+    lies = command == os.environ.get("FAKE_LIE")
     now, scope, plugin_id = state(), option("--scope", "user"), words[-1]
-    if told == "plugin marketplace list":
+    if command == "plugin marketplace list":
         markets = now["markets"].items()
         if NAME == "claude":
             print(json.dumps([{"name": name, "source": "directory", "path": path} for name, path in markets]))
         else:
             print(json.dumps({"marketplaces": [{"name": name, "root": path} for name, path in markets]}))
-    elif told == "plugin marketplace add":
+    elif command == "plugin marketplace add":
         folder = words[3]
         name = json.loads((Path(folder) / ".claude-plugin" / "marketplace.json").read_text())["name"]
         now["markets"][name] = folder
         settings(SETTINGS, "extraKnownMarketplaces", name, {"source": {"path": folder}})
         keep(now)
-    elif told == "plugin marketplace remove":
+    elif command == "plugin marketplace remove":
         if words[3] not in now["markets"]:
             return 1
         del now["markets"][words[3]]
         settings(SETTINGS, "extraKnownMarketplaces", words[3], None)
         keep(now)
-    elif told == "plugin list":
+    elif command == "plugin list":
         print(json.dumps(listed(now)))
-    elif told in ("plugin install", "plugin add") and not lies:
+    elif command in ("plugin install", "plugin add") and not lies:
         plugin_id = next(word for word in words if "@" in word)
         folder = now["markets"][plugin_id.partition("@")[2]]
         if NAME == "codex":
@@ -105,7 +105,7 @@ def main() -> int:
         )
         settings(settings_of(scope), "enabledPlugins", plugin_id, True)
         keep(now)
-    elif told in ("plugin uninstall", "plugin remove") and not lies:
+    elif command in ("plugin uninstall", "plugin remove") and not lies:
         plugin_id = next(word for word in words if "@" in word)
         project = str(Path.cwd()) if scope == "project" else None
         now["plugins"] = [
@@ -115,7 +115,7 @@ def main() -> int:
         if NAME == "codex":
             shutil.rmtree(HOME / "plugins" / "cache", ignore_errors=True)
         keep(now)
-    elif told == "mcp list":
+    elif command == "mcp list":
         own = json.loads(os.environ.get("FAKE_SERVERS", "{}"))
         found = [{"name": name, "transport": server} for name, server in (servers() | own).items()]
         print(json.dumps(found))

@@ -14,7 +14,7 @@ from autoscirub.setup.doctor import look_around
 from autoscirub.setup.doctor.clients import server_problem
 from autoscirub.setup.install import plan_install
 
-HOLDS, NOT, INCONCLUSIVE_WORDS = Answer.HOLDS, Answer.DOES_NOT_HOLD, Answer.INCONCLUSIVE
+HOLDS, NOT, OPEN = Answer.HOLDS, Answer.DOES_NOT_HOLD, Answer.INCONCLUSIVE
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def told(project: Path, **more) -> dict:
+def diagnosed(project: Path, **more) -> dict:
     return {one.subject: one for one in look_around(project, **more)}
 
 
@@ -39,43 +39,43 @@ def test_it_writes_nothing_in_the_project_the_clients_homes_or_the_user_s_data(
 
 
 def test_with_everything_there_all_that_is_needed_holds(agents, project) -> None:
-    found = told(project)
+    found = diagnosed(project)
     assert [name for name, one in found.items() if one.answer is NOT] == []
     for name in ("python", "package", "git", "user data", "state", "locking", "claude", "codex"):
         assert found[name].answer is HOLDS, name
     assert found["claude"].word == "9.9.9"
-    assert found["claude: plugin"].answer is INCONCLUSIVE_WORDS
+    assert found["claude: plugin"].answer is OPEN
     assert found["claude: plugin"].open == ["only if you want it: autoscirub install claude"]
 
 
 def test_without_programs_git_is_missing_and_clients_are_a_choice(project, monkeypatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    found = told(project)
+    found = diagnosed(project)
     assert (found["git"].answer, found["git"].word) == (NOT, "not on PATH")
     for name in ("claude", "codex"):
-        assert found[name].answer is INCONCLUSIVE_WORDS
+        assert found[name].answer is OPEN
         assert "npm install" in found[name].open[0]
 
 
 def test_without_bubblewrap_it_says_what_is_not_enforced_and_how_to_get_it(project, monkeypatch) -> None:
     monkeypatch.setattr("autoscirub.sandbox.bubblewrap._found", lambda _name: None)
     monkeypatch.setenv("PATH", "/nowhere/at/all")
-    sandbox = told(project)["sandbox"]
-    assert (sandbox.answer, sandbox.word) == (INCONCLUSIVE_WORDS, "a plain process")
+    sandbox = diagnosed(project)["sandbox"]
+    assert (sandbox.answer, sandbox.word) == (OPEN, "a plain process")
     assert "apt install bubblewrap" in sandbox.open[0]
 
 
 def test_places_that_cannot_be_written_are_missing_with_what_to_do(project, monkeypatch, tmp_path) -> None:
     (tmp_path / "file").write_text("", "utf-8")
     monkeypatch.setenv("AUTOSCIRUB_DATA_DIR", str(tmp_path / "file" / "inside"))
-    found = told(project, state_dir=project / ".." / "file")
+    found = diagnosed(project, state_dir=project / ".." / "file")
     assert (found["user data"].answer, found["state"].answer) == (NOT, NOT)
     assert "AUTOSCIRUB_DATA_DIR" in found["user data"].open[0]
 
 
 JUDGES = [
     # the configuration, the answer, the word
-    ("", INCONCLUSIVE_WORDS, "none is set up"),
+    ("", OPEN, "none is set up"),
     ('[judge]\nbackend = "command"\ncommand = ["nosuch-judge"]\n', NOT, "its program cannot be started"),
     (f'[judge]\nbackend = "command"\ncommand = [{json.dumps(sys.executable)}]\n', NOT, "set up, not trusted"),
     ('[judge]\nbackend = "nosuch"\n', NOT, "nosuch cannot be used"),
@@ -85,7 +85,7 @@ JUDGES = [
 @pytest.mark.parametrize(("config", "answer", "word"), JUDGES)
 def test_a_judge_that_was_set_up_must_be_usable(project, config, answer, word) -> None:
     (project / "autoscirub.toml").write_text(config, "utf-8")
-    judge = told(project)["judge"]
+    judge = diagnosed(project)["judge"]
     assert judge.answer is answer
     assert word in judge.word
 
@@ -93,18 +93,18 @@ def test_a_judge_that_was_set_up_must_be_usable(project, config, answer, word) -
 def test_a_plugin_of_the_same_name_is_in_the_way_only_beside_ours(agents, project) -> None:
     other = {"id": "autoscirub@elsewhere", "project": None, "scope": "user", "enabled": True, "folder": "/x"}
     agents.know("claude", plugins=[other])
-    assert told(project)["claude: other plugin"].answer is INCONCLUSIVE_WORDS
+    assert diagnosed(project)["claude: other plugin"].answer is OPEN
     agents.know("claude")
     plan_install("claude").carry_out()
     known = agents.knows("claude")
     agents.know("claude", markets=known["markets"], plugins=[*known["plugins"], other])
-    found = told(project)["claude: other plugin"]
+    found = diagnosed(project)["claude: other plugin"]
     assert (found.answer, found.word) == (NOT, "autoscirub@elsewhere")
 
 
 def test_an_installed_plugin_whose_server_starts_is_found(agents, project) -> None:
     plan_install("claude").carry_out()
-    found = told(project)
+    found = diagnosed(project)
     assert (found["claude: plugin"].answer, found["claude: plugin"].word) == (HOLDS, "installed (user)")
     assert (found["claude: server"].answer, found["claude: server"].open) == (HOLDS, [])
 
@@ -113,18 +113,18 @@ def test_an_installed_plugin_whose_server_is_gone_is_needed_and_missing(agents, 
     plan_install("claude").carry_out()
     mcp = agents.folder("claude") / "autoscirub" / ".mcp.json"
     mcp.write_text(mcp.read_text("utf-8").replace(sys.executable, "/nowhere/python"), "utf-8")
-    server = told(project)["claude: server"]
+    server = diagnosed(project)["claude: server"]
     assert (server.answer, server.word) == (NOT, "does not start")
-    assert server.open[-1] == "to write it anew: autoscirub install claude"
+    assert server.open[-1] == "to write it again: autoscirub install claude"
     shutil.rmtree(agents.folder("claude"))
-    assert told(project)["claude: server"].answer is NOT
+    assert diagnosed(project)["claude: server"].answer is NOT
 
 
 def test_a_server_that_install_did_not_write_is_not_started(agents, project, monkeypatch, tmp_path) -> None:
     plan_install("codex").carry_out()
     mine = {"command": sys.executable, "args": ["-c", f"open({str(tmp_path / 'ran')!r}, 'w')"]}
     monkeypatch.setenv("FAKE_SERVERS", json.dumps({"autoscirub": mine}))
-    server = told(project)["codex: server"]
+    server = diagnosed(project)["codex: server"]
     assert (server.answer, server.word) == (NOT, "another program")
     assert not (tmp_path / "ran").exists()
 
@@ -142,10 +142,12 @@ SERVERS = [
 ]
 
 
-@pytest.mark.parametrize(("program", "said"), SERVERS, ids=[str(said) for _, said in SERVERS])
-def test_a_server_is_started_and_asked_and_what_it_does_is_told(program, said) -> None:
-    problem = server_problem([sys.executable, "-c", program], seconds=1 if said and "within" in said else 30)
-    assert problem is None if said is None else said in (problem or "")
+@pytest.mark.parametrize(("program", "expected"), SERVERS, ids=[str(expected) for _, expected in SERVERS])
+def test_a_server_is_started_and_asked_and_what_it_does_is_told(program, expected) -> None:
+    problem = server_problem(
+        [sys.executable, "-c", program], seconds=1 if expected and "within" in expected else 30
+    )
+    assert problem is None if expected is None else expected in (problem or "")
 
 
 def test_a_server_that_cannot_be_started_is_said_to_be_so() -> None:

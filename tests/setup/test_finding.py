@@ -180,7 +180,7 @@ COMMANDS = [
 @pytest.mark.parametrize(("files", "candidates", "reason"), COMMANDS)
 def test_the_run_command_is_found_and_is_program_and_arguments(tmp_path, files, candidates, reason) -> None:
     found = find_setup(lay(tmp_path, files)).run
-    assert [one.shown for one in found] == candidates
+    assert [one.display for one in found] == candidates
     assert all(isinstance(one.value, tuple) for one in found)
     assert reason in (found[0].reason if found else "")
 

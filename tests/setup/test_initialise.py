@@ -114,31 +114,33 @@ ANSWERS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("answers", "configured", "said"), ANSWERS)
-def test_each_answer_is_taken_or_asked_again_with_what_was_wrong(project, answers, configured, said) -> None:
-    asking = Answers(*answers)
-    initialise(project, ask=asking)
+@pytest.mark.parametrize(("answers", "configured", "expected"), ANSWERS)
+def test_each_answer_is_taken_or_asked_again_with_what_was_wrong(
+    project, answers, configured, expected
+) -> None:
+    person = Answers(*answers)
+    initialise(project, ask=person)
     assert settings_of(project) == configured
-    assert asking.answers == []
-    assert len(asking.problems) == len(said)
-    for problem, part in zip(asking.problems, said, strict=True):
+    assert person.answers == []
+    assert len(person.problems) == len(expected)
+    for problem, part in zip(person.problems, expected, strict=True):
         assert part in problem
 
 
 def test_an_answer_that_leads_out_through_a_link_is_asked_again(project, tmp_path) -> None:
     (project / "away").symlink_to(tmp_path)
-    asking = Answers("away/report.md", "", "", "")
-    initialise(project, ask=asking)
-    assert "through a link" in asking.problems[0]
+    person = Answers("away/report.md", "", "", "")
+    initialise(project, ask=person)
+    assert "through a link" in person.problems[0]
 
 
 def test_enter_chooses_none_of_two_that_are_equally_good(project) -> None:
     (project / "report.md").unlink()
     (project / "paper.md").write_text("x")
     (project / "paper.tex").write_text("x")
-    asking = Answers("", "2", "", "")
-    initialise(project, ask=asking)
-    assert "equally good" in asking.problems[0]
+    person = Answers("", "2", "", "")
+    initialise(project, ask=person)
+    assert "equally good" in person.problems[0]
     assert settings_of(project)[0] == "paper.tex"
 
 

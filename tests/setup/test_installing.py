@@ -37,10 +37,10 @@ def test_what_is_planned_is_shown_and_changes_nothing(agents, client, tmp_path, 
     before = tree(tmp_path)
     view = plan_install(client).view
     assert tree(tmp_path) == before
-    told = [(change.kind, change.what.split(" ")[0]) for change in view.changes]
+    kinds = [(change.kind, change.what.split(" ")[0]) for change in view.changes]
     folder = str(agents.folder(client) / "autoscirub")
-    assert told[:3] == [("make", folder), ("run", client), ("run", client)]
-    assert [kind for kind, _ in told[3:]] == ["change"]
+    assert kinds[:3] == [("make", folder), ("run", client), ("run", client)]
+    assert [kind for kind, _ in kinds[3:]] == ["change"]
     assert view.server[0] == sys.executable
 
 
@@ -73,9 +73,9 @@ def test_every_command_in_the_copy_is_absolute_and_cannot_be_taken_over_by_the_f
         for name in (".mcp.json", "hooks/hooks.json")
         for command in commands_in(json.loads((folder / name).read_text("utf-8")))
     ]
-    begun = [command[:4] for command in found]
+    commands = [command[:4] for command in found]
     assert len(found) >= 3
-    assert begun == [[sys.executable, "-P", "-m", "autoscirub"]] * len(found)
+    assert commands == [[sys.executable, "-P", "-m", "autoscirub"]] * len(found)
 
 
 def test_the_copy_holds_what_belongs_to_a_plugin_and_nothing_else_of_a_checkout(agents) -> None:
@@ -92,18 +92,18 @@ INSTALL = {"claude": "plugin install", "codex": "plugin add"}
 
 @BOTH
 @pytest.mark.parametrize(
-    ("how", "step", "said"),
+    ("how", "step", "expected"),
     [
         ("FAKE_FAIL", "plugin marketplace add", "it cannot be done today"),
         ("FAKE_FAIL", "install", "it cannot be done today"),
         ("FAKE_LIE", "install", "does not list it"),
     ],
 )
-def test_a_step_that_fails_takes_everything_back(agents, client, how, step, said, monkeypatch) -> None:
+def test_a_step_that_fails_takes_everything_back(agents, client, how, step, expected, monkeypatch) -> None:
     settings = agents.claude / "settings.json"
     settings.write_text('{ "model": "mine" }\n', "utf-8")
     monkeypatch.setenv(how, INSTALL[client] if step == "install" else step)
-    with pytest.raises(ClientError, match=said):
+    with pytest.raises(ClientError, match=expected):
         plan_install(client).carry_out()
     assert agents.knows(client) == {"markets": {}, "plugins": []}
     assert not agents.folder(client).exists()
@@ -238,13 +238,13 @@ def test_a_comment_that_came_into_a_toml_file_since_is_not_lost(agents) -> None:
 
 
 def test_settings_that_are_a_link_stay_one(agents, tmp_path) -> None:
-    kept = tmp_path / "dotfiles.json"
-    kept.write_text('{"model":"mine"}', "utf-8")
-    (agents.claude / "settings.json").symlink_to(kept)
+    dotfile = tmp_path / "dotfiles.json"
+    dotfile.write_text('{"model":"mine"}', "utf-8")
+    (agents.claude / "settings.json").symlink_to(dotfile)
     plan_install("claude").carry_out()
     plan_uninstall("claude").carry_out()
     assert (agents.claude / "settings.json").is_symlink()
-    assert kept.read_text("utf-8") == '{"model":"mine"}'
+    assert dotfile.read_text("utf-8") == '{"model":"mine"}'
 
 
 def test_for_a_project_it_is_installed_there_and_taken_back_from_anywhere(
@@ -308,7 +308,7 @@ def test_where_nobody_can_be_asked_nothing_is_changed(agents, own_python, tmp_pa
     )
     assert (done.returncode, tree(tmp_path)) == (3, before)
     assert "run      claude plugin install autoscirub@autoscirub --scope user" in done.stdout
-    assert "to have it done, add --yes" in done.stderr
+    assert "to go ahead, add --yes" in done.stderr
 
 
 @pytest.mark.parametrize(("answer", "status"), [("n", 3), ("", 3), ("y", 0)])
@@ -323,9 +323,9 @@ def test_at_a_terminal_it_is_done_only_after_a_yes(agents, own_python, tmp_path,
         cwd=tmp_path,
         timeout=60,
     )
-    shown = os.read(parent, 100_000).decode("utf-8")
+    printed = os.read(parent, 100_000).decode("utf-8")
     os.close(parent)
     os.close(child)
     assert done.returncode == status
-    assert "Do this? [y/N]" in shown
+    assert "Do this? [y/N]" in printed
     assert [one["id"] for one in agents.knows("claude")["plugins"]] == ([ID] if status == 0 else [])

@@ -19,7 +19,7 @@ from autoscirub.sandbox import available
 from autoscirub.setup.selftest import run as selftest
 from autoscirub.setup.selftest import run_selftest
 from autoscirub.setup.selftest import sandbox as selftest_sandbox
-from autoscirub.setup.selftest import test_bed as selftest_ground
+from autoscirub.setup.selftest import test_bed as selftest_bed
 from autoscirub.setup.selftest.test_bed import AttackResult, Check, processes_of
 
 PASS = '{"criterion_id": "c1", "reasoning": "because", "satisfied": true}'
@@ -74,9 +74,9 @@ def test_nothing_is_left_and_the_environment_is_as_it_was(tmp_path, monkeypatch)
     data = Path(os.environ["AUTOSCIRUB_DATA_DIR"])
     before, roots = dict(os.environ), []
     inside: dict[str, Any] = {}
-    own_test_bed = selftest_ground.own_test_bed
+    own_test_bed = selftest_bed.own_test_bed
 
-    def looked_at() -> Any:
+    def inspected() -> Any:
         test_bed = own_test_bed()
 
         class Looking:
@@ -91,7 +91,7 @@ def test_nothing_is_left_and_the_environment_is_as_it_was(tmp_path, monkeypatch)
 
         return Looking()
 
-    monkeypatch.setattr(selftest, "own_ground", looked_at)
+    monkeypatch.setattr(selftest, "own_test_bed", inspected)
     run_selftest(groups=["state", "replies"])
     assert inside["AUTOSCIRUB_DATA_DIR"].startswith(str(roots[0]))
     assert "AUTOSCIRUB_POLICY" not in inside
@@ -156,10 +156,10 @@ def test_blinding_finds_an_environment_that_keeps_what_is_ours(monkeypatch) -> N
     monkeypatch.setattr(command, "judge_environment", lambda own, **_: dict(own))
     found = group("blinding")
     assert broken(found) == {"what a judge program gets"}
-    told = notes(found["what a judge program gets"])
-    assert "our variables in its environment" in told
-    assert "git's variables in its environment" in told
-    assert "the project's folder in its OLDPWD" in told
+    findings = notes(found["what a judge program gets"])
+    assert "our variables in its environment" in findings
+    assert "git's variables in its environment" in findings
+    assert "the project's folder in its OLDPWD" in findings
 
 
 def test_blinding_finds_a_path_of_the_project_in_the_request(monkeypatch) -> None:
@@ -169,7 +169,9 @@ def test_blinding_finds_a_path_of_the_project_in_the_request(monkeypatch) -> Non
     monkeypatch.setattr(
         selftest_blinding,
         "request_of",
-        lambda *given, **more: plain(*given, **more).model_copy(update={"model": os.environ["OLDPWD"]}),
+        lambda *positional, **more: plain(*positional, **more).model_copy(
+            update={"model": os.environ["OLDPWD"]}
+        ),
     )
     assert {"request on hypothesis", "request on criterion"} <= broken(group("blinding"))
 
@@ -178,8 +180,8 @@ def test_blinding_finds_a_path_of_the_project_in_the_request(monkeypatch) -> Non
 def test_tools_that_follow_links_are_found(monkeypatch) -> None:
     from autoscirub.judging.tools import files as tools_files
 
-    def follow(path: Any, *given: Any, **more: Any) -> os.stat_result:
-        return real(path, *given, **(more | {"follow_symlinks": True}))
+    def follow(path: Any, *positional: Any, **more: Any) -> os.stat_result:
+        return real(path, *positional, **(more | {"follow_symlinks": True}))
 
     real = os.stat
     monkeypatch.setattr(tools_files.os, "stat", follow)
@@ -262,7 +264,9 @@ def test_a_process_that_a_program_left_is_found(monkeypatch) -> None:
 
 
 @pytest.mark.slow
-def test_what_a_sandbox_leaves_running_is_not_told_where_processes_cannot_be_looked_at(monkeypatch) -> None:
+def test_what_a_sandbox_leaves_running_is_inconclusive_where_processes_cannot_be_inspected(
+    monkeypatch,
+) -> None:
     from autoscirub.setup.selftest import sandbox as selftest_sandbox
 
     monkeypatch.setattr(selftest_sandbox, "processes_of", lambda _: None)
@@ -279,8 +283,8 @@ def test_a_sandbox_that_claims_more_than_it_holds_is_found(monkeypatch) -> None:
     plain = running.run_isolated
     claims = ("file system", "no network", "sight of other processes")
 
-    def boasts(*given: Any, **more: Any) -> Any:
-        ran = plain(*given, **(more | {"isolation": "process"}))
+    def boasts(*positional: Any, **more: Any) -> Any:
+        ran = plain(*positional, **(more | {"isolation": "process"}))
         return replace(ran, enforced=(*ran.enforced, *claims), not_enforced=())
 
     monkeypatch.setattr(running, "run_isolated", boasts)

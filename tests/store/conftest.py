@@ -37,9 +37,9 @@ def record(data: Path) -> Callable[..., tuple[str, list[str]]]:
     ) -> tuple[str, list[str]]:
         with History.open_for_writing(state, history_id, state.parent) as history:
             for event in events:
-                kept = {f"state/{name}.json": content for name, content in files.items()}
-                kept["state/event.txt"] = event.encode()
-                history.commit(event, kept, facts={"n": 1}, at="2026-01-31T09:00:00Z")
+                contents = {f"state/{name}.json": content for name, content in files.items()}
+                contents["state/event.txt"] = event.encode()
+                history.commit(event, contents, facts={"n": 1}, at="2026-01-31T09:00:00Z")
             history.export()
             assert history.id is not None
             return history.id, list(history.notices)

@@ -147,9 +147,9 @@ NO_PATH = {"a NUL": "a\0b", "half of a surrogate pair": "a\ud800b"}
 def test_text_that_is_no_path_is_refused_by_reading_and_writing(tmp_path: Path, name: str) -> None:
     path = tmp_path / NO_PATH[name]
     assert not is_path(path)
-    with pytest.raises(StateError, match="is no path"):
+    with pytest.raises(StateError, match="is not a path"):
         read_regular(path, limit=100, within=tmp_path)
-    with pytest.raises(StateError, match="is no path"):
+    with pytest.raises(StateError, match="is not a path"):
         write_atomic(path, b"")
 
 
@@ -216,7 +216,7 @@ def test_a_file_where_a_folder_should_be_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(StateError, match="cannot be opened: Not a directory"):
         read_regular(tmp_path / "file" / "x", limit=100, within=tmp_path)
-    with pytest.raises(StateError, match=r"cannot be written: .*; a file stands where a folder should be"):
+    with pytest.raises(StateError, match=r"cannot be written: .*; there is a file where a folder should be"):
         write_atomic(tmp_path / "file" / "x", b"", within=tmp_path)
 
 

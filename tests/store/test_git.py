@@ -147,14 +147,14 @@ def test_git_is_only_looked_for_in_absolute_folders(
 
 
 @pytest.mark.parametrize(
-    ("said", "shown"),
+    ("message", "rendered"),
     [
-        ("", "it said nothing"),
+        ("", "it printed nothing"),
         ("warning: x\nfatal: no\n", "fatal: no"),
         ("just words\n", "just words"),
         ("fatal: \x1b[31mred\x07\n", "fatal: ?[31mred?"),
         ("fatal: " + "x" * 1000, "fatal: " + "x" * 293),
     ],
 )
-def test_gits_words_become_one_short_printable_line(said: str, shown: str) -> None:
-    assert plain(said) == shown
+def test_gits_words_become_one_short_printable_line(message: str, rendered: str) -> None:
+    assert plain(message) == rendered

@@ -93,7 +93,7 @@ def test_two_corrupt_bundles_within_a_second_are_both_kept(state: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"),
+    ("kind", "message"),
     [
         ("link", "a symbolic link"),
         ("dangling link", "a symbolic link"),
@@ -104,7 +104,7 @@ def test_two_corrupt_bundles_within_a_second_are_both_kept(state: Path) -> None:
     ],
 )
 def test_what_must_be_left_alone_is_refused_by_readers_and_writers(
-    state: Path, record: Record, tree: Tree, tmp_path: Path, kind: str, said: str
+    state: Path, record: Record, tree: Tree, tmp_path: Path, kind: str, message: str
 ) -> None:
     record(state, "one")
     bundle, outside = state / "history.bundle", tmp_path / "outside.bundle"
@@ -120,9 +120,9 @@ def test_what_must_be_left_alone_is_refused_by_readers_and_writers(
         "newer": lambda: bundle.write_bytes(b"# v4 git bundle\n\n"),
     }[kind]()
     before = tree(outside) | {"kind": bundle.lstat().st_mode}
-    with pytest.raises(HistoryError, match=said):
+    with pytest.raises(HistoryError, match=message):
         History.open_for_reading(state)
-    with pytest.raises(HistoryError, match=said):
+    with pytest.raises(HistoryError, match=message):
         History.open_for_writing(state, None, state.parent)
     assert tree(outside) | {"kind": bundle.lstat().st_mode} == before
     assert [path.name for path in state.iterdir()] == ["history.bundle"]

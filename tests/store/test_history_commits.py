@@ -54,9 +54,9 @@ def test_a_commit_is_read_back_with_its_files_its_facts_and_its_time(state: Path
 def test_git_itself_shows_who_when_and_what(state: Path, record: Record, git: Git, tmp_path: Path) -> None:
     record(state, "freeze")
     git(tmp_path, "clone", "-q", "-b", "main", str(state / "history.bundle"), "seen")
-    shown = git(tmp_path / "seen", "log", "--format=%an <%ae> %cn %aI %cI %s").decode().strip()
+    rendered = git(tmp_path / "seen", "log", "--format=%an <%ae> %cn %aI %cI %s").decode().strip()
     time = "2026-01-31T09:00:00+00:00"
-    assert shown == f"autoscirub <autoscirub@localhost> autoscirub {time} {time} freeze"
+    assert rendered == f"autoscirub <autoscirub@localhost> autoscirub {time} {time} freeze"
     assert json.loads((tmp_path / "seen" / "facts.json").read_text())["facts"] == {"n": 1}
 
 
@@ -121,7 +121,7 @@ def test_many_commits_are_gathered_so_that_packs_do_not_pile_up(
 )
 def test_a_name_that_could_do_harm_is_refused_and_nothing_is_kept(state: Path, name: str) -> None:
     with History.open_for_writing(state, None, state.parent) as history:
-        with pytest.raises(HistoryError, match="cannot be kept"):
+        with pytest.raises(HistoryError, match="cannot be recorded"):
             history.commit("step", {"good": b"1", name: b"1"}, facts={}, at=AT)
         assert history.head is None
         assert history.export() is None
@@ -158,7 +158,7 @@ def test_every_name_that_is_accepted_is_read_back(
 def test_a_file_and_a_folder_of_one_name_are_refused(state: Path) -> None:
     with (
         History.open_for_writing(state, None, state.parent) as history,
-        pytest.raises(HistoryError, match="'a' is given as a file"),
+        pytest.raises(HistoryError, match="'a' is passed as a file"),
     ):
         history.commit("step", {"a": b"1", "a/b": b"1"}, facts={}, at=AT)
 
@@ -173,7 +173,7 @@ def test_what_is_no_regular_file_is_refused_without_blocking(state: Path, kind: 
         "missing": lambda: None,
     }[kind]()
     with History.open_for_writing(state, None, state.parent) as history:
-        with pytest.raises(HistoryError, match="cannot be kept"):
+        with pytest.raises(HistoryError, match="cannot be recorded"):
             history.commit("step", {"project/file": path}, facts={}, at=AT)
         history.commit("after", {}, facts={}, at=AT)
         assert [commit.event for commit in history.commits()] == ["after"]
@@ -194,14 +194,14 @@ def test_a_file_that_shrinks_while_it_is_kept_is_refused(
 
     with History.open_for_writing(state, None, state.parent) as history:
         monkeypatch.setattr(os, "fstat", larger)
-        with pytest.raises(HistoryError, match="changed while it was being kept"):
+        with pytest.raises(HistoryError, match="changed while it was being recorded"):
             history.commit("step", {"project/file": path}, facts={}, at=AT)
         monkeypatch.undo()
         assert history.head is None
 
 
 @pytest.mark.parametrize(
-    ("event", "facts", "at", "said"),
+    ("event", "facts", "at", "message"),
     [
         ("", {}, AT, "event"),
         ("two\nlines", {}, AT, "event"),
@@ -215,11 +215,11 @@ def test_a_file_that_shrinks_while_it_is_kept_is_refused(
     ],
 )
 def test_facts_and_times_that_could_not_be_read_back_are_refused(
-    state: Path, event: str, facts: dict[str, Any], at: str, said: str
+    state: Path, event: str, facts: dict[str, Any], at: str, message: str
 ) -> None:
     with (
         History.open_for_writing(state, None, state.parent) as history,
-        pytest.raises(HistoryError, match=said),
+        pytest.raises(HistoryError, match=message),
     ):
         history.commit(event, {}, facts=facts, at=at)
 

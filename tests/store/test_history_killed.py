@@ -59,13 +59,13 @@ with History.open_for_writing(state, history_id, state.parent) as history:
 """
 
 
-@pytest.mark.parametrize("begun", [False, True], ids=["first step", "later step"])
+@pytest.mark.parametrize("started", [False, True], ids=["first step", "later step"])
 @pytest.mark.parametrize("moment", KILLED_AT)
 def test_a_process_killed_at_any_moment_leaves_nothing_to_explain(
-    state: Path, record: Record, events: Events, moment: str, begun: bool
+    state: Path, record: Record, events: Events, moment: str, started: bool
 ) -> None:
     target, counts = KILLED_AT[moment]
-    history_id = record(state, "one")[0] if begun else "0" * 32
+    history_id = record(state, "one")[0] if started else "0" * 32
     child = subprocess.run(
         [sys.executable, "-c", CHILD, str(state), history_id, target],
         env={**os.environ, "PYTHONPATH": str(PACKAGE)},
@@ -74,7 +74,7 @@ def test_a_process_killed_at_any_moment_leaves_nothing_to_explain(
     assert child.returncode == -signal.SIGKILL
     _, notices = record(state, history_id=history_id)
     assert notices == []
-    expected = (["cut off"] if counts else []) + (["one"] if begun else [])
+    expected = (["cut off"] if counts else []) + (["one"] if started else [])
     assert (events(state) if expected else []) == expected
     assert record(state, "next", history_id=history_id)[1] == []
     assert events(state) == ["next", *expected]

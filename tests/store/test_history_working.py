@@ -291,10 +291,10 @@ def test_a_record_that_cannot_be_read_is_said_and_work_goes_on(
 
 @pytest.mark.parametrize("history_id", ["../../etc", "A" * 32, "0" * 31, ""])
 def test_an_id_that_is_no_id_is_refused(state: Path, history_id: str) -> None:
-    with pytest.raises(HistoryError, match="no history id"):
+    with pytest.raises(HistoryError, match="not a history id"):
         History.open_for_writing(state, history_id, state.parent)
 
 
 def test_without_a_state_directory_there_is_no_history_to_write(tmp_path: Path) -> None:
-    with pytest.raises(HistoryError, match="is no directory"):
+    with pytest.raises(HistoryError, match="is not a directory"):
         History.open_for_writing(tmp_path / "none", None, tmp_path)

@@ -152,10 +152,10 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize(("text", "said"), FAULTS.values(), ids=FAULTS)
-def test_a_fault_names_the_file_the_key_and_what_was_found(named, text: str, said: str) -> None:
+@pytest.mark.parametrize(("text", "message"), FAULTS.values(), ids=FAULTS)
+def test_a_fault_names_the_file_the_key_and_what_was_found(named, text: str, message: str) -> None:
     path = named(text)
-    with pytest.raises(ConfigError, match=f"^{re.escape(f'the policy {path}: {said}')}"):
+    with pytest.raises(ConfigError, match=f"^{re.escape(f'the policy {path}: {message}')}"):
         load_policy()
 
 
@@ -193,7 +193,7 @@ def test_a_looser_project_is_refused_naming_both_files_keys_and_values_and_what_
         f"{name}: looser than the policy in {path} (AUTOSCIRUB_POLICY), which a project may only tighten:\n"
         "  judge.money_round = 9.0, and the policy has judge.money_round = 5.0: set it to that or less, or leave it out\n"
         "  rerun.required = false, and the policy has rerun.required = true: set it to true, or leave it out\n"
-        "or ask whoever keeps the policy to change it"
+        "or ask whoever maintains the policy to change it"
     )
 
 
@@ -234,8 +234,8 @@ def test_status_says_which_policy_holds_and_what_named_it(slope_project: Path, n
     assert "\npolicy  " not in cli("status", cwd=slope_project).out
     assert cli("status", "--json", cwd=slope_project).json["policy"] is None
     path = named(REQUIRED)
-    shown = cli("status", cwd=slope_project)
-    assert f"\npolicy    {path} (AUTOSCIRUB_POLICY)\n" in shown.out
+    rendered = cli("status", cwd=slope_project)
+    assert f"\npolicy    {path} (AUTOSCIRUB_POLICY)\n" in rendered.out
     assert cli("status", "--json", cwd=slope_project).json["policy"] == {
         "path": str(path),
         "source": VARIABLE,

@@ -175,16 +175,16 @@ def test_a_working_directory_that_was_removed_is_said(
     gone.mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
-    with pytest.raises(ConfigError, match="the working directory is not there any more"):
+    with pytest.raises(ConfigError, match="the working directory no longer exists"):
         resolve(environment={})
 
 
 BAD_PROJECTS = {
     "nothing there": ("nowhere", "does not exist; name the project's folder"),
     "a file": ("file", "is a file; name the project's folder"),
-    "a NUL": ("a\0b", "is no path"),
-    "half a surrogate pair": ("\ud800", "is no path"),
-    "somebody who is not there": ("~nobody-of-that-name/x", "there is no such user's home"),
+    "a NUL": ("a\0b", "is not a path"),
+    "half a surrogate pair": ("\ud800", "is not a path"),
+    "somebody who is not there": ("~nobody-of-that-name/x", "that user has no home folder"),
     "a name that is too long": ("x" * 5000, "does not exist"),
     "a link in a ring": ("ring", "name the project's folder"),
 }
@@ -213,12 +213,12 @@ BAD_STATE_DIRS: dict[str, tuple[str, type[StateError], str]] = {
     "the project, by a link": ("to-project", ConfigError, "the state directory is the project itself"),
     "the project's parent": ("..", ConfigError, "holds the project; name a folder in it"),
     "the whole disk": ("/", ConfigError, "holds the project; name a folder in it"),
-    "the repository": (".git", ConfigError, "lies in .git; name a folder beside it"),
+    "the repository": (".git", ConfigError, "lies in .git; name a folder outside it"),
     "a folder of the repository": (".git/hooks", ConfigError, "lies in .git"),
     "a folder of the repository, by a link": ("to-git/x", ConfigError, "lies in .git"),
-    "a NUL": ("a\0b", ConfigError, "is no path"),
-    "half a surrogate pair": ("\ud800", ConfigError, "is no path"),
-    "somebody who is not there": ("~nobody-of-that-name/x", ConfigError, "there is no such user's home"),
+    "a NUL": ("a\0b", ConfigError, "is not a path"),
+    "half a surrogate pair": ("\ud800", ConfigError, "is not a path"),
+    "somebody who is not there": ("~nobody-of-that-name/x", ConfigError, "that user has no home folder"),
     "a file": ("file", StateError, "is not a directory; move it away"),
     "a link to a file": ("to-file", StateError, "is not a directory"),
     "a link to nothing": ("dangling", StateError, "is not a directory"),

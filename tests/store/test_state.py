@@ -92,7 +92,7 @@ def test_a_change_that_fails_changes_nothing_and_releases_the_lock(tmp_path: Pat
 
 def test_a_state_directory_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "state").write_bytes(b"mine")
-    with pytest.raises(StateError, match="cannot be made"), StateStore(tmp_path / "state").writing():
+    with pytest.raises(StateError, match="cannot be created"), StateStore(tmp_path / "state").writing():
         pytest.fail("written")
     assert (tmp_path / "state").read_bytes() == b"mine"
 
@@ -156,7 +156,7 @@ def test_a_line_that_was_cut_off_is_said_and_costs_no_other_line(tmp_path: Path,
     values, faults = store.read_lines("x.jsonl")
     assert values == [{"n": 1}, *second, {"n": 3}]
     assert faults == lost * [
-        "x.jsonl: line 2 is cut off: the document does not end; it is left out, the others are kept"
+        "x.jsonl: line 2 is cut off: the document does not end; it is skipped, the others are read"
     ]
     assert (tmp_path / "x.jsonl").read_bytes().startswith(whole[:-cut])  # what was there stays
 
@@ -169,7 +169,7 @@ def test_lines_that_are_no_objects_are_said_by_number(tmp_path: Path) -> None:
     assert values == [{"n": 1}, {"n": 2}]
     assert [fault.split(";")[0] for fault in faults] == [
         "x.jsonl: line 3 is list, expected an object",
-        "x.jsonl: line 4 the key 'a' stands twice in one object",
+        "x.jsonl: line 4 the key 'a' appears twice in one object",
         "x.jsonl: line 5 is not UTF-8: byte 0xff at offset 0",
         "x.jsonl: line 6 nested deeper than 200 levels",
         "x.jsonl: line 7 is int, expected an object",
@@ -180,7 +180,7 @@ def test_lines_that_are_no_objects_are_said_by_number(tmp_path: Path) -> None:
 
 
 def test_the_record_leaves_out_what_is_not_kept(tmp_path: Path) -> None:
-    kept = [
+    recorded = [
         ".gitignore",
         "asks.jsonl",
         "config.yaml",
@@ -204,7 +204,7 @@ def test_the_record_leaves_out_what_is_not_kept(tmp_path: Path) -> None:
         "history.bundle",
         "history.bundle.corrupt-20260131T090000Z",
     ]
-    for name in kept + left_out:
+    for name in recorded + left_out:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(b"")
     (tmp_path / "link").symlink_to("run_manifest.json")
@@ -212,4 +212,4 @@ def test_the_record_leaves_out_what_is_not_kept(tmp_path: Path) -> None:
     (tmp_path / "ring").symlink_to(".")
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "empty" / "folder").mkdir(parents=True)
-    assert StateStore(tmp_path).files() == sorted(kept)
+    assert StateStore(tmp_path).files() == sorted(recorded)

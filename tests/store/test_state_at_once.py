@@ -81,8 +81,8 @@ def test_corrupt_files_of_the_same_second_do_not_replace_each_other(tmp_path: Pa
         for number in range(5):
             (tmp_path / Counter.file_name).write_bytes(b"broken %d" % number)
             store.read(Counter)
-    kept = {path.read_bytes() for path in tmp_path.glob(f"*{CORRUPT_MARK}*")}
-    assert kept == {b"broken %d" % number for number in range(5)}
+    remaining = {path.read_bytes() for path in tmp_path.glob(f"*{CORRUPT_MARK}*")}
+    assert remaining == {b"broken %d" % number for number in range(5)}
 
 
 def test_update_begins_anew_after_a_corrupt_file_and_keeps_it(tmp_path: Path) -> None:
@@ -267,9 +267,9 @@ class Interleavings(RuleBasedStateMachine):
         last = whole.rstrip(b"\n").rsplit(b"\n", 1)[-1]
         with contextlib.suppress(ValueError):
             if whole.endswith(b"\n") and json.loads(last) == self.lines[-1]:
-                kept = data.draw(st.integers(1, len(last)))
-                path.write_bytes(whole[: len(whole) - 1 - len(last) + kept])
-                if kept < len(last):
+                remaining = data.draw(st.integers(1, len(last)))
+                path.write_bytes(whole[: len(whole) - 1 - len(last) + remaining])
+                if remaining < len(last):
                     self.lines.pop()
                     self.lost_lines += 1
 
@@ -295,7 +295,7 @@ class Interleavings(RuleBasedStateMachine):
             assert len(faults) == self.lost_lines
 
     @invariant()
-    def what_was_corrupt_is_kept(self) -> None:
+    def what_was_corrupt_is_preserved(self) -> None:
         asides = [path.read_bytes() for path in self.root.glob(f"*{CORRUPT_MARK}*")]
         assert sorted(asides) == sorted(self.aside)
         assert sum(len(store.notices) for store in self.stores) == len(self.aside)

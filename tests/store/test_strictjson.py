@@ -18,18 +18,18 @@ FIVE_THOUSAND = "1234567890" * 500
 
 REFUSED = {
     # duplicate keys
-    "twice in one object": (b'{\n "a": 1,\n "a": 2\n}', "the key 'a' stands twice in one object", 3),
-    "twice in an inner object": (b'{"x": {\n "a": 1,\n "a": 2}}', "the key 'a' stands twice", 3),
-    "twice in an object in a list": (b'[1,\n{"a": 1},\n{"a": 1,\n"a": 2}]', "the key 'a' stands twice", 4),
-    "the line of the key, not of its value": (b'{"a": 1,\n"a":\n\n2}', "the key 'a' stands twice", 2),
-    "twice, once written with an escape": (b'{"ab": 1,\n"a\\u0062": 2}', "the key 'ab' stands twice", 2),
-    "twice the empty key": (b'{"": 1,\n"": 2}', "the key '' stands twice", 2),
+    "twice in one object": (b'{\n "a": 1,\n "a": 2\n}', "the key 'a' appears twice in one object", 3),
+    "twice in an inner object": (b'{"x": {\n "a": 1,\n "a": 2}}', "the key 'a' appears twice", 3),
+    "twice in an object in a list": (b'[1,\n{"a": 1},\n{"a": 1,\n"a": 2}]', "the key 'a' appears twice", 4),
+    "the line of the key, not of its value": (b'{"a": 1,\n"a":\n\n2}', "the key 'a' appears twice", 2),
+    "twice, once written with an escape": (b'{"ab": 1,\n"a\\u0062": 2}', "the key 'ab' appears twice", 2),
+    "twice the empty key": (b'{"": 1,\n"": 2}', "the key '' appears twice", 2),
     "an inner key, and so is its object's": (
         b'{"x": {"k": 1},\n"x": {"k": 2,\n"k": 3}}',
-        "the key 'k' stands twice",
+        "the key 'k' appears twice",
         3,
     ),
-    "a very long key": (b'{"' + b"k" * 9999 + b'": 1,\n"' + b"k" * 9999 + b'": 2}', "stands twice", 2),
+    "a very long key": (b'{"' + b"k" * 9999 + b'": 1,\n"' + b"k" * 9999 + b'": 2}', "appears twice", 2),
     # one document
     "two documents": (b'{"a": 1}\n{"a": 2}', "more than one document", 2),
     "JSON lines": (b"1\n2\n3\n", "more than one document", 2),

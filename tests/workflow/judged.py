@@ -10,7 +10,7 @@ ORACLE = '''
 import json, pathlib
 from autoscirub.models import JudgeReply, Usage
 
-SAID = {}
+REPLIES = {}
 """Subject -> what the oracle says: a flag, an exception, or the whole reply. One entry for each member, if a list."""
 ASKED = []
 
@@ -22,9 +22,9 @@ def verdict(request, flag):
     names = [file.path for file in request.files]
     results = "results/results.json"
     seen = results if results in names else next(name for name in names if name != "report.md")
-    said = f"{seen}: slope = 0.51" if seen == results else f"{seen} holds the table"
-    return {"criterion_id": request.subject, "reasoning": f"{said}, as was looked up.",
-            "evidence_found": [said] if yes else [],
+    finding = f"{seen}: slope = 0.51" if seen == results else f"{seen} holds the table"
+    return {"criterion_id": request.subject, "reasoning": f"{finding}, as was looked up.",
+            "evidence_found": [finding] if yes else [],
             "evidence_gap": "" if yes else "report.md lacks it", "required_actions": [] if yes else ["write it"],
             "artifact_references": [seen] if yes else [], "confidence": 0.9, "satisfied": flag}
 
@@ -32,12 +32,12 @@ class Oracle:
     name = "oracle"
     async def ask(self, request):
         ASKED.append(request)
-        said = SAID.get(request.subject, True)
-        if isinstance(said, list):
-            said = said[request.member - 1]
-        if isinstance(said, Exception):
-            raise said
-        text = said if isinstance(said, str) else json.dumps(verdict(request, said))
+        reply = REPLIES.get(request.subject, True)
+        if isinstance(reply, list):
+            reply = reply[request.member - 1]
+        if isinstance(reply, Exception):
+            raise reply
+        text = reply if isinstance(reply, str) else json.dumps(verdict(request, reply))
         return JudgeReply(text=text, model_served="oracle-1", usage=Usage(cost_usd=0.01))
     async def repair(self, request, reply, faults): return await self.ask(request)
     def settings(self): return {"backend": self.name}

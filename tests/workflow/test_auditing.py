@@ -53,7 +53,7 @@ def faults(project: Path, **options) -> list[tuple[str, str]]:
     found = verify_record(project, **options)
     assert found.ok == (not [entry for entry in found.findings if entry.answer is Answer.DOES_NOT_HOLD])
     return [
-        (entry.group, f"{entry.where}: {entry.said}")
+        (entry.group, f"{entry.where}: {entry.message}")
         for entry in found.findings
         if entry.answer is Answer.DOES_NOT_HOLD
     ]
@@ -61,7 +61,7 @@ def faults(project: Path, **options) -> list[tuple[str, str]]:
 
 def unknown(project: Path, **options) -> list[tuple[str, str]]:
     return [
-        (entry.group, f"{entry.where}: {entry.said}")
+        (entry.group, f"{entry.where}: {entry.message}")
         for entry in verify_record(project, **options).findings
         if entry.answer is Answer.INCONCLUSIVE
     ]
@@ -80,7 +80,7 @@ def test_without_a_history_there_is_no_audit_and_it_says_what_begins_one(slope_p
 
 def test_a_history_that_was_removed_is_said_where_it_is_remembered(two_rounds) -> None:
     (two_rounds / ".autoscirub" / "history.bundle").unlink()
-    with pytest.raises(HistoryError, match="is not there, though 4 steps are recorded on this machine"):
+    with pytest.raises(HistoryError, match="is missing, though 4 steps are recorded on this machine"):
         audit(two_rounds)
 
 
@@ -189,7 +189,7 @@ def test_between_two_rounds_stand_the_files_the_plan_and_what_the_reviser_said(r
         [],
     )
     assert between.targets == ["C2", "C3"]
-    assert "C3: wrote the table" in between.said
+    assert "C3: wrote the table" in between.reviser_notes
     assert any("ended: satisfied" in step for step in between.steps)
     assert found.ended.state == "satisfied"
     assert found.rounds[-1].ended.state == "satisfied"
@@ -208,7 +208,7 @@ def test_what_the_reviser_says_cannot_be_done_is_told(two_rounds, write_results)
     plan_round(project=two_rounds)
     check(two_rounds, infeasible=[Infeasible(criterion_id="C3", reason="the data are lost")])
     [between] = [entry for entry in audit(two_rounds).between if entry.before == 2]
-    assert between.said == ["C3: cannot be done: the data are lost"]
+    assert between.reviser_notes == ["C3: cannot be done: the data are lost"]
 
 
 def test_odd_and_empty_round_folders_are_named_and_make_no_column(two_rounds) -> None:
@@ -217,7 +217,7 @@ def test_odd_and_empty_round_folders_are_named_and_make_no_column(two_rounds) ->
     (revisions / "round-011").mkdir()
     found = audit(two_rounds)
     assert [column.number for column in found.rounds] == [1, 2]
-    assert sorted(said.split(":")[0] for said in found.odd) == ["round-011", "round-9"]
+    assert sorted(message.split(":")[0] for message in found.odd) == ["round-011", "round-9"]
 
 
 def test_a_project_with_predictions_alone_has_an_audit(slope_project, write_results) -> None:
@@ -236,7 +236,7 @@ def test_a_clone_with_the_bundle_alone_shows_the_same_record(two_rounds, tmp_pat
     shutil.copy(two_rounds / ".autoscirub" / "history.bundle", clone)
     there, here = audit(clone.parent), audit(two_rounds)
     assert (there.head, there.criteria, there.flips) == (here.head, here.criteria, here.flips)
-    assert [said for said in there.basis.notices if said.endswith("is gone; the history's is shown")]
+    assert [message for message in there.basis.notices if message.endswith("is gone; the history's is shown")]
 
 
 def test_looking_verifying_and_exporting_write_nothing_in_the_project(two_rounds, tree, tmp_path) -> None:
@@ -258,7 +258,7 @@ def test_an_honest_record_has_no_fault_and_every_answer_comes_out_again(two_roun
     assert words["answers"] == "6 answers came out again"
     assert words["predictions"] == "2 outcomes came out again"
     assert {decision.answer for decision in found.decisions} == {Answer.HOLDS}
-    assert any("begun the whole record again" in said for said in found.cannot_show)
+    assert any("started the whole record afresh" in message for message in found.cannot_show)
 
 
 HISTORIES = {
@@ -311,12 +311,12 @@ def test_answers_on_files_that_were_too_large_to_keep_cannot_be_checked_and_are_
     check(slope_project)
     found = verify_record(slope_project)
     assert found.ok
-    said = dict(unknown(slope_project))
+    messages = dict(unknown(slope_project))
     assert (
         "covered: cannot be checked here: results/results.json was not kept (too large, or a link)"
-        in said["answers"]
+        in messages["answers"]
     )
-    assert "slope: results/results.json was not kept (too large, or a link)" in said["predictions"]
+    assert "slope: results/results.json was not kept (too large, or a link)" in messages["predictions"]
     [answers] = [decision for decision in found.decisions if decision.subject == "answers"]
     assert answers.answer is Answer.INCONCLUSIVE
 
@@ -328,7 +328,9 @@ def test_an_artifact_reached_through_a_link_cannot_be_checked_and_is_no_fault(tw
     plan_round(project=two_rounds)
     assert check(two_rounds).report.all_satisfied
     assert faults(two_rounds) == []
-    assert any("out/table.csv was not kept (too large, or a link)" in said for _, said in unknown(two_rounds))
+    assert any(
+        "out/table.csv was not kept (too large, or a link)" in message for _, message in unknown(two_rounds)
+    )
 
 
 def test_results_that_an_earlier_step_was_decided_on_are_remembered_at_the_freeze(
@@ -344,7 +346,7 @@ def test_results_that_an_earlier_step_was_decided_on_are_remembered_at_the_freez
     freeze(ruled)
     (ruled / "results" / "results.json").write_text(results)
     assert faults(ruled) == []
-    assert any("says that results/results.json was not there" in said for _, said in unknown(ruled))
+    assert any("says that results/results.json was not there" in message for _, message in unknown(ruled))
 
 
 def test_a_step_that_a_kill_cut_off_is_told_as_that(two_rounds, write_results) -> None:
@@ -357,7 +359,7 @@ def test_a_step_that_a_kill_cut_off_is_told_as_that(two_rounds, write_results) -
     (state / "verification.json").write_bytes(before)
     (state / ".lock.step").write_text(f"{head}\n")
     assert faults(two_rounds) == []
-    assert any("a kill cut this step off" in said for _, said in unknown(two_rounds))
+    assert any("a kill cut this step off" in message for _, message in unknown(two_rounds))
 
 
 # Anchors
@@ -387,7 +389,7 @@ def test_an_anchor_of_an_earlier_head_covers_only_what_came_before_it(two_rounds
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"record": "  "}, "say in one line"),
         ({"record": "a\x1b[2Jb"}, "say in one line"),
@@ -397,9 +399,11 @@ def test_an_anchor_of_an_earlier_head_covers_only_what_came_before_it(two_rounds
         ({"head": "0" * 40}, "goes with --record"),
     ],
 )
-def test_an_anchor_that_says_nothing_or_names_another_head_is_refused(two_rounds, options, said: str) -> None:
+def test_an_anchor_that_says_nothing_or_names_another_head_is_refused(
+    two_rounds, options, message: str
+) -> None:
     head = anchor(two_rounds).head
-    with pytest.raises(CheckError, match=said):
+    with pytest.raises(CheckError, match=message):
         anchor(two_rounds, **options)
     assert anchor(two_rounds).head == head
 
@@ -409,8 +413,8 @@ def test_expect_takes_whole_heads_alone(two_rounds) -> None:
     assert faults(two_rounds, expect=head.upper()) == []
     with pytest.raises(CheckError, match="expected all 40 hex digits"):
         verify_record(two_rounds, expect=head[:12])
-    [(group, said)] = faults(two_rounds, expect="0" * 40)
-    assert (group, "is not in this record" in said) == ("anchors", True)
+    [(group, message)] = faults(two_rounds, expect="0" * 40)
+    assert (group, "is not in this record" in message) == ("anchors", True)
 
 
 # Export

@@ -83,7 +83,7 @@ def test_the_same_content_again_changes_nothing_and_needs_no_digest(file: str, p
 def test_a_file_is_replaced_only_by_who_names_the_digest_of_what_is_there(project: Path) -> None:
     first = write_state("rubric_skeleton.json", CONTENTS["rubric_skeleton.json"], project=project)
     other = {**CONTENTS["rubric_skeleton.json"], "task_id": "another"}
-    with pytest.raises(CheckError, match=f"is there already.*{first.sha256}"):
+    with pytest.raises(CheckError, match=f"exists already.*{first.sha256}"):
         write_state("rubric_skeleton.json", other, project=project)
     with pytest.raises(CheckError, match="somebody wrote it meanwhile"):
         write_state("rubric_skeleton.json", other, expected_sha256="0" * 64, project=project)
@@ -92,7 +92,7 @@ def test_a_file_is_replaced_only_by_who_names_the_digest_of_what_is_there(projec
 
 
 def test_a_digest_of_what_is_not_there_is_refused(project: Path) -> None:
-    with pytest.raises(CheckError, match="is not there, and expected_sha256 names one"):
+    with pytest.raises(CheckError, match="does not exist, but expected_sha256 is given"):
         write_state(
             "rubric_skeleton.json",
             CONTENTS["rubric_skeleton.json"],
@@ -118,8 +118,8 @@ FAULTY = [
     ),
     ("literature_sources.json", {"sources": "none"}, CorruptError, "sources"),
     ("task_data_profile.json", {"files": []}, CorruptError, "datasets"),
-    ("literature_grounding.json", {"sources": [], "goals": [float("nan")]}, CheckError, "no strict JSON"),
-    ("literature_grounding.json", {"sources": [], "goals": ["\ud800"]}, CheckError, "no strict JSON"),
+    ("literature_grounding.json", {"sources": [], "goals": [float("nan")]}, CheckError, "not strict JSON"),
+    ("literature_grounding.json", {"sources": [], "goals": ["\ud800"]}, CheckError, "not strict JSON"),
     (
         "literature_grounding.json",
         {"schema_version": "9.0", "sources": [], "goals": []},
@@ -137,11 +137,11 @@ FAULTY = [
 ]
 
 
-@pytest.mark.parametrize(("file", "content", "error", "said"), FAULTY)
+@pytest.mark.parametrize(("file", "content", "error", "message"), FAULTY)
 def test_content_with_faults_is_refused_whole_with_every_fault_and_nothing_is_written(
-    file: str, content: dict[str, Any], error: type[AutoscirubError], said: str, project: Path
+    file: str, content: dict[str, Any], error: type[AutoscirubError], message: str, project: Path
 ) -> None:
-    with pytest.raises(error, match=said):
+    with pytest.raises(error, match=message):
         write_state(file, content, project=project)
     assert not (project / ".autoscirub" / file).exists()
 
@@ -185,9 +185,11 @@ def test_a_rubric_that_an_agent_wrote_is_in_a_record_that_holds_together(project
         expected_sha256=sha256_file(project / ".autoscirub" / "rubric_skeleton.json"),
         project=project,
     )
-    told = verify_record(project)
+    verified = verify_record(project)
     assert [
-        (finding.where, finding.said) for finding in told.findings if finding.answer is not Answer.HOLDS
+        (finding.where, finding.message)
+        for finding in verified.findings
+        if finding.answer is not Answer.HOLDS
     ] == []
 
 
@@ -197,11 +199,11 @@ def test_what_is_written_while_a_freeze_looks_is_what_it_locks(
     first = write_state("executable_rubric.json", CONTENTS["executable_rubric.json"], project=project)
     more = json.loads(json.dumps(CONTENTS["executable_rubric.json"]))
     more["criteria"].append({"criterion_id": "C2", "requirement": "The table is there."})
-    looked = freezing._look
+    look = freezing._look
 
     def look_and_be_overtaken(*arguments: Any) -> Any:
-        found = looked(*arguments)
-        monkeypatch.setattr(freezing, "_look", looked)
+        found = look(*arguments)
+        monkeypatch.setattr(freezing, "_look", look)
         write_state("executable_rubric.json", more, expected_sha256=first.sha256, project=project)
         return found
 
@@ -212,7 +214,7 @@ def test_what_is_written_while_a_freeze_looks_is_what_it_locks(
 
 
 @pytest.mark.parametrize(
-    ("criterion", "said"),
+    ("criterion", "message"),
     [
         ({"goals": ["G1"]}, "write goal_ids"),
         ({"artifacts": []}, "write expected_artifacts"),
@@ -220,10 +222,10 @@ def test_what_is_written_while_a_freeze_looks_is_what_it_locks(
     ],
 )
 def test_words_of_the_short_form_are_refused_and_not_kept_without_a_meaning(
-    criterion: dict[str, Any], said: str, project: Path
+    criterion: dict[str, Any], message: str, project: Path
 ) -> None:
     rubric = {"goals": [], "criteria": [{"criterion_id": "C1", "requirement": "x", **criterion}]}
-    with pytest.raises(CheckError, match=said):
+    with pytest.raises(CheckError, match=message):
         write_state("executable_rubric.json", rubric, project=project)
 
 

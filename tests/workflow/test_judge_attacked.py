@@ -26,7 +26,7 @@ from autoscirub.workflow.rounds import plan_round
 def test_the_newest_verdict_counts_whoever_asked_for_it(study, oracle) -> None:
     project = study()
     assert check(project).ended.state == "satisfied"
-    oracle.SAID["READ"] = False
+    oracle.REPLIES["READ"] = False
     judge(project, "READ", fresh=True)
     assert statuses(check(project))["READ"] == "not_satisfied"
     assert statuses(check(project, read_only=True))["READ"] == "not_satisfied"
@@ -53,38 +53,38 @@ def test_a_verdict_whose_members_say_otherwise_is_no_verdict(study, oracle) -> N
     from autoscirub.models import CachedVerdict
 
     project = study()
-    oracle.SAID["READ"] = False
+    oracle.REPLIES["READ"] = False
     check(project)
     for path in (project / ".autoscirub" / "verdicts").iterdir():
-        kept = CachedVerdict.model_validate_json(path.read_text())
-        assert verdict_fault(kept.members, kept.agree, kept.answer) is None
-        if kept.subject == "READ":
-            lying = [kept.members[0].model_copy(update={"answer": True})]
-            assert "its verdict says False" in (verdict_fault(lying, kept.agree, True) or "")
+        verdict = CachedVerdict.model_validate_json(path.read_text())
+        assert verdict_fault(verdict.members, verdict.agree, verdict.answer) is None
+        if verdict.subject == "READ":
+            lying = [verdict.members[0].model_copy(update={"answer": True})]
+            assert "its verdict says False" in (verdict_fault(lying, verdict.agree, True) or "")
 
 
 def test_concerns_stand_beside_a_yes_also_in_the_terminal(study, oracle, cli) -> None:
     project = study()
-    oracle.SAID["READ"] = False
+    oracle.REPLIES["READ"] = False
     check(project)
-    oracle.SAID["READ"] = True
+    oracle.REPLIES["READ"] = True
     check(project, fresh=True)
     import io
 
     from autoscirub.report import render_report
 
-    told = io.StringIO()
-    assert "satisfied on ask 2 of 2, before it not" in render_report(check(project).report, told)
+    stream = io.StringIO()
+    assert "satisfied on ask 2 of 2, not before" in render_report(check(project).report, stream)
 
 
 def test_fishing_for_a_yes_on_the_hypothesis_stands_in_the_outcome(study, oracle) -> None:
     project = study()
-    oracle.SAID["hypothesis"] = None
+    oracle.REPLIES["hypothesis"] = None
     judge(project, "hypothesis")
-    oracle.SAID["hypothesis"] = True
+    oracle.REPLIES["hypothesis"] = True
     judge(project, "hypothesis", fresh=True)
     headline = verify(project, strict=True).verification.headline
-    assert "the judge agrees (a yes on ask 2 of 2, before it not told)" in headline
+    assert "the judge agrees (a yes on ask 2 of 2, inconclusive before)" in headline
 
 
 KILLED = """
@@ -125,7 +125,7 @@ def test_a_panel_that_could_never_agree_is_refused_where_it_is_configured(slope_
 def test_a_package_that_fails_at_saying_what_it_is_is_named(study, oracle, monkeypatch) -> None:
     project = study()
     monkeypatch.setattr(oracle.Oracle, "settings", lambda _self: {}["temperature"])
-    with pytest.raises(ConfigError, match="judge oracle: what it rests on cannot be told"):
+    with pytest.raises(ConfigError, match="judge oracle: its settings cannot be determined"):
         judge(project, dry_run=True)
     checked = check(project)
     assert (statuses(checked)["READ"], statuses(checked)["CODE"]) == ("error", "satisfied")
@@ -145,7 +145,7 @@ def test_a_judge_that_may_not_run_has_read_nothing_and_its_own_words_are_no_conc
     freeze(slope_project)
     checked = check(slope_project)
     assert statuses(checked)["READ"] == "cannot_assess"
-    assert checked.report.decided_words == "decided by code, and no judge told anything"
+    assert checked.report.decided_words == "decided by code, and no judge reached an answer"
     concerns = audit(slope_project).basis.concerns
     assert any("notes.txt:1 addresses" in concern for concern in concerns)
     assert not any("judge.py" in concern for concern in concerns)
@@ -177,11 +177,11 @@ def test_a_scope_change_accepts_the_judge_that_was_looked_at_and_no_later_one(co
 
     judge_file = commanded / "tools" / "judge.py"
     judge_file.write_text("print('second')\n")
-    looked_at = digest()
+    digest_then = digest()
     judge_file.write_text("print('third')\n")
-    assert digest() != looked_at
+    assert digest() != digest_then
     with pytest.raises(TrustError):
-        scope(commanded, reason="another judge", digest=looked_at)
+        scope(commanded, reason="another judge", digest=digest_then)
 
 
 def test_without_its_judge_a_project_is_looked_at_as_it_is_locked(commanded: Path) -> None:
@@ -264,9 +264,9 @@ def test_who_was_never_asked_is_not_counted(study, oracle, monkeypatch) -> None:
 
 def test_the_hypothesis_is_asked_anew_in_a_new_round(study, oracle) -> None:
     project = study("asks_per_round = 1\n")
-    oracle.SAID["READ"] = False
+    oracle.REPLIES["READ"] = False
     check(project)
-    oracle.SAID["READ"] = True
+    oracle.REPLIES["READ"] = True
     plan_round(project=project)
     (project / "report.md").write_text("# Slope\n\nThe slope is 0.51, and that is discussed.\n")
     (project / "run.py").write_text("print('again')\n")
@@ -278,23 +278,23 @@ def test_the_hypothesis_is_asked_anew_in_a_new_round(study, oracle) -> None:
 
 def test_the_audit_tells_a_turn_also_where_one_member_failed(study, oracle) -> None:
     project = study("repeats = 2\nagree = 1\n")
-    oracle.SAID["READ"] = False
+    oracle.REPLIES["READ"] = False
     judge(project, "READ")
-    oracle.SAID["READ"] = [True, JudgeError("no answer")]
+    oracle.REPLIES["READ"] = [True, JudgeError("no answer")]
     judge(project, "READ", fresh=True)
-    assert "READ: yes on ask 2 of 2, before it not" in audit(project).basis.asks
+    assert "READ: yes on ask 2 of 2, not before" in audit(project).basis.asks
 
 
 def test_an_ask_that_failed_is_no_answer_that_turned(study, oracle) -> None:
     project = study()
-    oracle.SAID["READ"] = JudgeError("unreachable")
+    oracle.REPLIES["READ"] = JudgeError("unreachable")
     judge(project, "READ")
-    oracle.SAID["READ"] = True
+    oracle.REPLIES["READ"] = True
     judge(project, "READ", fresh=True)
-    told = audit(project).basis.asks
-    assert "READ: asked 2 times" in told
-    assert "before it" not in told
-    assert "the cost of 1 unknown" in told
+    asks_line = audit(project).basis.asks
+    assert "READ: asked 2 times" in asks_line
+    assert "before" not in asks_line
+    assert "the cost of 1 unknown" in asks_line
 
 
 # What is said beside a yes
@@ -304,8 +304,8 @@ def test_what_could_not_be_searched_for_text_that_addresses_a_judge_is_a_concern
     project = study()
     (project / "notes.txt").write_text("no word to anybody\n" * 300_000)
     check(project)
-    [said] = [concern for concern in audit(project).basis.concerns if "not searched" in concern]
-    assert "notes.txt" in said
+    [concern] = [concern for concern in audit(project).basis.concerns if "not searched" in concern]
+    assert "notes.txt" in concern
 
 
 def test_the_judge_alone_shows_the_concerns_of_the_hypothesis_like_verify(study, oracle) -> None:

@@ -37,7 +37,7 @@ def test_a_judge_is_asked_only_about_what_must_be_read_and_only_when_code_is_con
 
 
 @pytest.mark.parametrize(
-    ("said", "status", "answer", "word"),
+    ("scripted", "status", "answer", "word"),
     [
         (True, "satisfied", Answer.HOLDS, "satisfied"),
         (False, "not_satisfied", Answer.DOES_NOT_HOLD, "not satisfied"),
@@ -51,31 +51,31 @@ def test_a_judge_is_asked_only_about_what_must_be_read_and_only_when_code_is_con
     ids=["yes", "no", "cannot tell", "crash", "prose", "another criterion", "twice"],
 )  # fmt: skip
 def test_what_a_judge_says_of_one_criterion_is_that_criterion_s_alone(
-    study, oracle, said: Any, status: str, answer: Answer | None, word: str | None
+    study, oracle, scripted: Any, status: str, answer: Answer | None, word: str | None
 ) -> None:
     project = study()
-    oracle.SAID["READ"] = said
+    oracle.REPLIES["READ"] = scripted
     checked = check(project)
     assert statuses(checked) == {"READ": status, "CODE": "satisfied", "BOTH": "satisfied"}
     decision = checked.report.decisions[0]
     if answer is not None:
         assert (decision.answer, decision.word) == (answer, word)
     result = checked.report.criteria[0]
-    assert result.satisfied is (said is True)
+    assert result.satisfied is (scripted is True)
     assert result.satisfied or (result.evidence_gap and result.required_actions)
-    kept = [path.name for path in (project / ".autoscirub" / "verdicts").iterdir()]
-    assert len(kept) == (
+    recorded = [path.name for path in (project / ".autoscirub" / "verdicts").iterdir()]
+    assert len(recorded) == (
         3 if status != "error" else 2
     )  # READ, BOTH and the hypothesis; an error is never kept
 
 
 def test_an_error_is_asked_again_and_an_answer_is_not(study, oracle) -> None:
     project = study()
-    oracle.SAID["READ"] = RuntimeError("lost")
-    oracle.SAID["BOTH"] = None
+    oracle.REPLIES["READ"] = RuntimeError("lost")
+    oracle.REPLIES["BOTH"] = None
     check(project)
     oracle.ASKED.clear()
-    oracle.SAID["READ"] = True
+    oracle.REPLIES["READ"] = True
     checked = check(project)
     assert [request.subject for request in oracle.ASKED] == ["READ"]
     assert statuses(checked)["BOTH"] == "cannot_assess"
@@ -105,7 +105,7 @@ def test_a_yes_that_does_not_bear_a_look_inconclusive_saying_why(
         "evidence_found": ["results/results.json: slope = 0.51"], "evidence_gap": "", "required_actions": [],
         "artifact_references": ["results/results.json"], "confidence": 1, "satisfied": True, **cited,
     }  # fmt: skip
-    oracle.SAID["READ"] = json.dumps(reply)
+    oracle.REPLIES["READ"] = json.dumps(reply)
     checked = check(project)
     assert statuses(checked)["READ"] == "cannot_assess"
     [part] = checked.report.decisions[0].parts
@@ -114,8 +114,8 @@ def test_a_yes_that_does_not_bear_a_look_inconclusive_saying_why(
 
 def test_a_panel_answers_with_the_one_value_that_enough_members_give(study, oracle) -> None:
     project = study("repeats = 5\nagree = 3\n")
-    oracle.SAID["READ"] = [True, False, True, None, True]
-    oracle.SAID["BOTH"] = [True, False, True, False, None]
+    oracle.REPLIES["READ"] = [True, False, True, None, True]
+    oracle.REPLIES["BOTH"] = [True, False, True, False, None]
     checked = check(project)
     assert statuses(checked) == {"READ": "satisfied", "CODE": "satisfied", "BOTH": "cannot_assess"}
     note = checked.report.decisions[0].parts[0].evidence[0].note
@@ -174,47 +174,47 @@ def test_a_change_of_the_report_asks_what_was_shown_it_and_says_so(study, oracle
 
 def test_asking_again_with_a_changed_space_shows_in_the_audit_and_meets_the_cap(study, oracle) -> None:
     project = study("asks_per_round = 4\n")
-    oracle.SAID["READ"] = False
+    oracle.REPLIES["READ"] = False
     for spaces in range(10):
         (project / "report.md").write_text(
             "# Slope\n\nThe slope is 0.51, near one half." + " " * spaces + "\n"
         )
         if spaces == 3:
-            oracle.SAID["READ"] = True
+            oracle.REPLIES["READ"] = True
         checked = check(project)
     asks = [line["ask"] for line in ledger(project) if line["subject"] == "READ"]
     assert asks == [1, 2, 3, 4]
     assert statuses(checked)["READ"] == "cannot_assess"
     assert "judge.asks_per_round is 4" in checked.report.criteria[0].evidence_gap
-    assert "READ: yes on ask 4 of 4, before it not" in audit(project).basis.asks
-    told = judge(project, "READ", dry_run=True)
-    assert told.calls == 1
+    assert "READ: yes on ask 4 of 4, not before" in audit(project).basis.asks
+    dry = judge(project, "READ", dry_run=True)
+    assert dry.calls == 1
 
 
 def test_a_yes_after_a_no_says_on_which_ask_and_what_it_turned_with(study, oracle) -> None:
     project = study()
-    oracle.SAID["READ"] = False
+    oracle.REPLIES["READ"] = False
     check(project)
     (project / "notes.txt").write_text("nothing that matters\n")  # shown, since READ names no file
-    oracle.SAID["READ"] = True
+    oracle.REPLIES["READ"] = True
     checked = check(project)
-    said = checked.report.decisions[0].parts[0].open
-    assert any("satisfied on ask 2 of 2, before it not" in line for line in said), said
+    reasons = checked.report.decisions[0].parts[0].open
+    assert any("satisfied on ask 2 of 2, not before" in line for line in reasons), reasons
     assert any(
-        "turned from not satisfied to satisfied with a change of notes.txt" in line for line in said
-    ), said
+        "turned from not satisfied to satisfied with a change of notes.txt" in line for line in reasons
+    ), reasons
 
 
 def test_asking_once_more_for_the_same_is_an_ask_too(study, oracle) -> None:
     project = study()
-    oracle.SAID["READ"] = False
+    oracle.REPLIES["READ"] = False
     check(project)
-    oracle.SAID["READ"] = True
+    oracle.REPLIES["READ"] = True
     run = judge(project, "READ", fresh=True)
     [decision] = run.decisions
     assert decision.answer is Answer.HOLDS
     assert (decision.asks.ask, decision.asks.of) == (2, 2)
-    assert any("satisfied on ask 2 of 2, before it not" in line for line in decision.open)
+    assert any("satisfied on ask 2 of 2, not before" in line for line in decision.open)
 
 
 # The hypothesis
@@ -239,14 +239,14 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize(("predictions", "said", "strict", "outcome", "word"), TABLE)
+@pytest.mark.parametrize(("predictions", "scripted", "strict", "outcome", "word"), TABLE)
 def test_the_outcome_is_the_reference_s_row_by_row(
-    study, oracle, predictions: str, said: Any, strict: bool, outcome: str, word: str
+    study, oracle, predictions: str, scripted: Any, strict: bool, outcome: str, word: str
 ) -> None:
     project = study(width=0.001 if predictions == "fail" else 0.1, table=predictions != "missing")
     if predictions == "no results":
         (project / "results" / "results.json").unlink()
-    oracle.SAID["hypothesis"] = said
+    oracle.REPLIES["hypothesis"] = scripted
     verification = verify(project, strict=strict).verification
     assert verification.outcome.value == outcome
     assert f" · {word} · " in verification.headline
@@ -257,11 +257,11 @@ def test_the_outcome_is_the_reference_s_row_by_row(
 def test_the_verdict_in_the_file_has_the_reference_s_shape(study, oracle) -> None:
     project = study()
     verify(project)
-    kept = json.loads((project / ".autoscirub" / "verification.json").read_text())["judge"]
-    assert kept["supports_hypothesis"] is True
-    assert kept["confidence"] == 0.7
-    assert kept["concerns"] == ["one seed only"]
-    assert "slope = 0.51" in kept["reasoning"]
+    recorded = json.loads((project / ".autoscirub" / "verification.json").read_text())["judge"]
+    assert recorded["supports_hypothesis"] is True
+    assert recorded["confidence"] == 0.7
+    assert recorded["concerns"] == ["one seed only"]
+    assert "slope = 0.51" in recorded["reasoning"]
 
 
 def test_strict_without_a_judge_is_refused(slope_project: Path, write_results) -> None:

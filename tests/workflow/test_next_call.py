@@ -19,8 +19,8 @@ UNMET = CriterionResult(
 )
 
 
-def standing(**more: object) -> Status:
-    given: dict[str, object] = {
+def status_of(**more: object) -> Status:
+    fields: dict[str, object] = {
         "project": Path("p"),
         "project_source": "",
         "state_dir": Path("s"),
@@ -34,7 +34,7 @@ def standing(**more: object) -> Status:
         "decisions": [],
         "next": NextStep("autoscirub status", ""),
     }
-    return Status(**{**given, **more})  # type: ignore[arg-type]
+    return Status(**{**fields, **more})  # type: ignore[arg-type]
 
 
 def fixed(what: str, word: str) -> Decision:
@@ -48,15 +48,15 @@ def outcome(word: str) -> Decision:
 
 
 def loop(**more: object) -> LoopView:
-    given: dict[str, object] = {
+    fields: dict[str, object] = {
         "round": 3,
         "status": "open",
         "stale": False,
         "ended": None,
         "unmet": [UNMET],
-        "untold": {},
+        "inconclusive": {},
     }
-    return LoopView(**{**given, **more})  # type: ignore[arg-type]
+    return LoopView(**{**fields, **more})  # type: ignore[arg-type]
 
 
 RUBRIC_FROZEN, RUBRIC_OPEN = fixed("requirements", "frozen"), fixed("requirements", "not frozen")
@@ -76,7 +76,7 @@ STANDINGS = [
         {"decisions": [PREDICTIONS_OPEN], "next": NextStep("autoscirub freeze", "ready")},
         "write_state",
         {"file": "executable_rubric.json"},
-        "are all that is to be held, freeze() now",
+        "to the written predictions alone, freeze() now",
     ),
     ({"decisions": [PREDICTIONS_FROZEN, outcome("verified")]}, None, {}, "came out verified"),
     ({"decisions": [PREDICTIONS_FROZEN, outcome("refuted")]}, None, {}, "which is a finding"),
@@ -85,7 +85,7 @@ STANDINGS = [
         {"decisions": [RUBRIC_FROZEN, PREDICTIONS_OPEN], "next": NextStep("autoscirub freeze", "ready")},
         "freeze",
         {},
-        "not fixed yet",
+        "not frozen: freeze them",
     ),
     ({"decisions": [RUBRIC_OPEN]}, "freeze", {}, "before there are results"),
     ({"decisions": [PREDICTIONS_FROZEN, RUBRIC_OPEN]}, "freeze", {}, "before there are results"),
@@ -107,10 +107,10 @@ STANDINGS = [
         "revise the work",
     ),
     (
-        {"loop": loop(unmet=[], ended="satisfied", beside=["rerun: moved"])},
+        {"loop": loop(unmet=[], ended="satisfied", other_failures=["rerun: moved"])},
         None,
         {},
-        "beside it: rerun: moved",
+        "what else does not hold: rerun: moved",
     ),
     ({"loop": loop(stale=True)}, "check", {}, "has changed"),
     ({"loop": loop(stale=True, ended="satisfied", unmet=[])}, "check", {}, "has changed"),
@@ -125,27 +125,27 @@ STANDINGS = [
 ]
 
 
-@pytest.mark.parametrize(("more", "tool", "arguments", "said"), STANDINGS)
+@pytest.mark.parametrize(("more", "tool", "arguments", "why"), STANDINGS)
 def test_one_call_comes_next(
-    more: dict[str, object], tool: str | None, arguments: dict[str, object], said: str
+    more: dict[str, object], tool: str | None, arguments: dict[str, object], why: str
 ) -> None:
-    call = call_of(standing(**more))
+    call = call_of(status_of(**more))
     assert (call.tool, call.arguments) == (tool, arguments)
-    assert said in call.why
+    assert why in call.why
 
 
 def test_the_outcome_is_that_of_the_predictions_whatever_else_has_failed() -> None:
     other = Decision(subject="a.csv", question="q", answer=Answer.DOES_NOT_HOLD, word="failed", at=now())
-    call = call_of(standing(decisions=[PREDICTIONS_FROZEN, other, outcome("verified")]))
+    call = call_of(status_of(decisions=[PREDICTIONS_FROZEN, other, outcome("verified")]))
     assert "came out verified" in call.why
 
 
 def test_a_job_under_way_comes_before_everything() -> None:
-    call = call_of(standing(loop=loop()), "check-000000000000")
+    call = call_of(status_of(loop=loop()), "check-000000000000")
     assert (call.tool, call.arguments) == ("job", {"id": "check-000000000000", "action": "wait"})
 
 
 def test_a_refuted_prediction_is_to_be_said_beside_satisfied() -> None:
-    call = call_of(standing(loop=loop(unmet=[], ended="satisfied"), decisions=[outcome("refuted")]))
+    call = call_of(status_of(loop=loop(unmet=[], ended="satisfied"), decisions=[outcome("refuted")]))
     assert call.tool is None
     assert "came out refuted: say that too" in call.why

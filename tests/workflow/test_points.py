@@ -242,10 +242,10 @@ def test_a_change_of_scope_is_said_with_the_points(ruled) -> None:
         check(ruled)
     scope(ruled, reason="clearer", by="agent")
     assert "C3" in str(refused.value)
-    said = found(ruled).said["requirements"]
-    assert said[0] == "1 of 3 criteria satisfied, decided by code, no judge"
-    assert said[1].startswith("scope changed at ")
-    assert said[1].endswith("by agent: clearer (C3)")
+    lines = found(ruled).headlines["requirements"]
+    assert lines[0] == "1 of 3 criteria satisfied, decided by code, no judge"
+    assert lines[1].startswith("scope changed at ")
+    assert lines[1].endswith("by agent: clearer (C3)")
 
 
 # What is accepted
@@ -259,7 +259,7 @@ def test_a_refuted_outcome_that_is_accepted_does_not_count_and_says_so(slope_pro
     assert annotations.open(Answer.DOES_NOT_HOLD) == []
     [point] = annotations.accepted
     assert point.message.startswith("refuted, accepted: a result like any other: ")
-    assert annotations.said["predictions"][-1] == "refuted, accepted: a result like any other"
+    assert annotations.headlines["predictions"][-1] == "refuted, accepted: a result like any other"
 
 
 def test_nothing_else_is_accepted(ruled, write_results) -> None:

@@ -1,4 +1,4 @@
-"""When a rerun is run, when its kept answer stands, and what criteria, outcomes and the audit say of it."""
+"""When a rerun is run, when a cached rerun counts, and what criteria, outcomes and the audit say of it."""
 
 from __future__ import annotations
 
@@ -129,8 +129,8 @@ def test_a_rerun_goes_stale_with_code_and_inputs_and_a_look_says_so(
     allow(project)
     check(project)
     (project / path).write_text(text)
-    looked, decision = verify_criterion(project, "AGAIN")
-    assert looked.status == "cannot_assess"
+    criterion_result, decision = verify_criterion(project, "AGAIN")
+    assert criterion_result.status == "cannot_assess"
     assert f"is out of date: {part} changed since" in decision.parts[0].open[0]
     headline = verify(project).verification.headline
     assert headline.endswith("not judged · not rerun")
@@ -144,11 +144,11 @@ def test_a_rerun_goes_stale_with_another_interpreter(project: Path, tmp_path: Pa
     allow(project)
     check(project)
     record = project / ".autoscirub" / RerunRecord.file_name
-    kept = RerunRecord.model_validate_json(record.read_text())
-    assert kept.basis.environment is not None
-    other = kept.basis.model_copy(update={"environment": "0" * 64})
-    assert kept.basis.changed_since(other) == ["environment"]
-    assert kept.basis.model_copy(update={"environment": None}).changed_since(other) == []
+    recorded = RerunRecord.model_validate_json(record.read_text())
+    assert recorded.basis.environment is not None
+    other = recorded.basis.model_copy(update={"environment": "0" * 64})
+    assert recorded.basis.changed_since(other) == ["environment"]
+    assert recorded.basis.model_copy(update={"environment": None}).changed_since(other) == []
 
 
 def test_results_that_do_not_come_out_again_are_named_with_both_values(project: Path) -> None:
@@ -219,7 +219,7 @@ def test_a_clone_reuses_every_kept_answer_and_says_that_it_did_not_rerun(
     assert checked.rerun.elsewhere
     assert checked.rerun.decision.word == "reproduced elsewhere"
     assert checked.rerun.decision.open[0].startswith("not rerun here: not trusted (")
-    assert "; kept from " in checked.rerun.decision.open[0]
+    assert "; recorded at " in checked.rerun.decision.open[0]
     allow(clone)
     trusted = check(clone, read_only=True)
     assert trusted.rerun.ran
@@ -319,9 +319,9 @@ def required(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_required_rerun_that_was_not_run_here_counts_in_every_exit_status(
     project: Path, cli: Callable[..., Any]
 ) -> None:
-    told = cli("verify", "--project", project)
-    assert told.status == 2
-    assert "not judged · not rerun, which is required here" in told.out
+    run = cli("verify", "--project", project)
+    assert run.status == 2
+    assert "not judged · not rerun, which is required here" in run.out
     allow(project)
     assert cli("rerun", "--project", project).status == 0
     assert cli("verify", "--project", project).status == 0

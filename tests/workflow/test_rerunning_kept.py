@@ -1,4 +1,4 @@
-"""What a kept rerun is worth: under which isolation it was reached, what is kept of it, and what a freeze warns of."""
+"""What a recorded rerun is worth: its isolation, what is recorded of it, and what a freeze warns of."""
 
 from __future__ import annotations
 
@@ -78,14 +78,14 @@ def _record(project: Path) -> RerunRecord:
     return RerunRecord.model_validate_json((project / ".autoscirub" / "rerun.json").read_text())
 
 
-def _everything_kept(project: Path) -> str:
+def _everything_recorded(project: Path) -> str:
     """Every file of the state directory, and every object of the history, as text."""
     state = project / ".autoscirub"
     texts = [path.read_text("utf-8", "replace") for path in state.rglob("*") if path.is_file()]
     bare = project.parent / "looked-at"
     subprocess.run(["git", "clone", "-q", "--bare", state / "history.bundle", bare], check=True)
-    shown = subprocess.run(["git", "-C", bare, "log", "-p", "--all"], capture_output=True, check=True).stdout
-    return "\n".join([*texts, shown.decode("utf-8", "replace")])
+    log = subprocess.run(["git", "-C", bare, "log", "-p", "--all"], capture_output=True, check=True).stdout
+    return "\n".join([*texts, log.decode("utf-8", "replace")])
 
 
 @pytest.mark.usefixtures("bubblewrap")
@@ -112,8 +112,8 @@ def test_a_look_says_that_the_isolation_changed_and_starts_nothing(
 
     monkeypatch.setattr("autoscirub.workflow.rerunning.available", started)
     monkeypatch.setattr("autoscirub.workflow.rerunning.run_again", started)
-    said = check(project, read_only=True).rerun.decision.open
-    assert any("is out of date: isolation changed since" in line for line in said)
+    reasons = check(project, read_only=True).rerun.decision.open
+    assert any("is out of date: isolation changed since" in line for line in reasons)
 
 
 @pytest.mark.usefixtures("bubblewrap")
@@ -142,20 +142,20 @@ def test_where_there_is_no_better_isolation_a_plain_process_stands_and_is_said(
 def test_a_plain_process_is_said_in_the_line_of_a_check(
     project: Path, without_bubblewrap: Callable[[str | None], None]
 ) -> None:
-    from autoscirub.cli.showing import shown_check
+    from autoscirub.cli.showing import render_check
 
     without_bubblewrap(None)
     line = next(
-        line for line in shown_check(check(project), sys.stdout).splitlines() if "rerun: holds" in line
+        line for line in render_check(check(project), sys.stdout).splitlines() if "rerun: holds" in line
     )
     assert line.endswith(f" · {WEAK}")
 
 
 @pytest.mark.usefixtures("bubblewrap")
 def test_the_better_isolation_is_not_remarked_on(project: Path) -> None:
-    from autoscirub.cli.showing import shown_check
+    from autoscirub.cli.showing import render_check
 
-    assert WEAK not in shown_check(check(project), sys.stdout)
+    assert WEAK not in render_check(check(project), sys.stdout)
 
 
 def test_what_a_failed_command_printed_is_shown_and_kept_nowhere(
@@ -168,13 +168,13 @@ def test_what_a_failed_command_printed_is_shown_and_kept_nowhere(
     checked = check(project)
     assert checked.rerun.decision.answer is Answer.INCONCLUSIVE
     assert any(secret in line for line in checked.rerun.output)
-    told = cli("check", "--project", project)
-    assert secret in told.out
-    assert "exit status 3" in told.out
+    run = cli("check", "--project", project)
+    assert secret in run.out
+    assert "exit status 3" in run.out
     assert secret in cli("rerun", "--project", project).out
-    kept = _everything_kept(project)
-    assert '"last output"' not in kept
-    assert secret not in kept
+    recorded = _everything_recorded(project)
+    assert '"last output"' not in recorded
+    assert secret not in recorded
 
 
 def test_no_place_of_this_machine_is_kept_with_or_without_a_slash(project: Path) -> None:
@@ -207,11 +207,15 @@ WARNED = {
 }
 
 
-@pytest.mark.parametrize("said", WARNED)
-def test_a_freeze_warns_of_settings_that_ask_for_little(slope_project: Path, said: str) -> None:
-    (slope_project / "autoscirub.toml").write_text(f'[run]\ncommand = ["python", "run.py"]\n{WARNED[said]}\n')
+@pytest.mark.parametrize("expected", WARNED)
+def test_a_freeze_warns_of_settings_that_ask_for_little(slope_project: Path, expected: str) -> None:
+    (slope_project / "autoscirub.toml").write_text(
+        f'[run]\ncommand = ["python", "run.py"]\n{WARNED[expected]}\n'
+    )
     for dry_run in (True, False):
-        assert any(warning.startswith(said) for warning in freeze(slope_project, dry_run=dry_run).warnings)
+        assert any(
+            warning.startswith(expected) for warning in freeze(slope_project, dry_run=dry_run).warnings
+        )
 
 
 def test_a_freeze_does_not_warn_of_settings_that_ask_for_something(slope_project: Path) -> None:

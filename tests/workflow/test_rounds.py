@@ -228,7 +228,7 @@ def test_case_22_odd_and_unfinished_rounds_are_named_left_alone_and_counted(fiel
     from autoscirub.workflow.locks import freeze
 
     project = field_case("22")
-    kept = tree(project / ".autoscirub" / "revisions")
+    listing = tree(project / ".autoscirub" / "revisions")
     freeze(project)
     checked = check(project)
     assert checked.report.round == 4
@@ -239,7 +239,7 @@ def test_case_22_odd_and_unfinished_rounds_are_named_left_alone_and_counted(fiel
     assert found["round-10"].status == found["round-0004.bak"].status == "odd"
     assert not any(entry.known for entry in checked.rounds)
     after = tree(project / ".autoscirub" / "revisions")
-    for path, entry in kept.items():
+    for path, entry in listing.items():
         if path not in {".", "events.jsonl"}:
             assert after[path] == entry, path
     lines = (project / ".autoscirub" / "revisions" / "events.jsonl").read_text().splitlines()
@@ -292,9 +292,9 @@ def test_what_a_cut_off_revision_had_changed_is_put_back_and_kept_beside(ruled, 
     ran = run_rounds(ruled, revise=reviser())
     assert ran.ended.state == "satisfied"
     assert json.loads((ruled / "results" / "results.json").read_text())["slope"] == 0.51
-    [kept] = (ruled / ".autoscirub" / "jobs").iterdir()
-    assert (kept / "notes.txt").read_text() == "half done"
-    assert (kept / "mine.txt").read_text() == "a person wrote this meanwhile"
+    [folder] = (ruled / ".autoscirub" / "jobs").iterdir()
+    assert (folder / "notes.txt").read_text() == "half done"
+    assert (folder / "mine.txt").read_text() == "a person wrote this meanwhile"
     assert not (ruled / "notes.txt").exists()
 
 
@@ -345,14 +345,14 @@ print("gone")
 
 
 def test_a_grandchild_that_left_the_group_and_holds_the_pipe_is_not_waited_for(ruled, reviser) -> None:
-    said: list[bytes] = []
+    output: list[bytes] = []
     command = reviser(DAEMON)
     try:
-        ran = run_rounds(ruled, revise=command, said=said.append)
+        ran = run_rounds(ruled, revise=command, on_output=output.append)
     finally:
         os.kill(int(Path(command[1]).with_suffix(".pid").read_text()), signal.SIGKILL)
     assert ran.ended.state == "stalled"
-    assert said == [b"gone"]
+    assert output == [b"gone"]
 
 
 def test_a_changes_file_that_cannot_be_read_fails_the_revision_and_what_it_locked_is_put_back(

@@ -76,22 +76,22 @@ def test_a_freeze_locks_whether_a_rerun_is_required_and_what_a_judge_may_cost(pr
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "difference"),
     [
         ("[rerun]\nrequired = true\n", "rerun.required was False and is True"),
         ("[judge]\nmoney_round = 3\n", "judge.money_round was None and is 3.0"),
     ],
 )
 def test_a_lock_that_is_older_than_a_setting_holds_it_at_its_default(
-    frozen_before: Path, text: str, said: str
+    frozen_before: Path, text: str, difference: str
 ) -> None:
     assert verify(frozen_before).verification.outcome == "verified"
     with pytest.raises(PredictionsError, match="nothing new to lock"):
         freeze(frozen_before)
     (frozen_before / "autoscirub.toml").write_text(text)
-    with pytest.raises(TamperedError, match=re.escape(said)):
+    with pytest.raises(TamperedError, match=re.escape(difference)):
         verify(frozen_before)
-    assert scope(frozen_before, reason="asked for", by="agent").change.settings == [said.split()[0]]
+    assert scope(frozen_before, reason="asked for", by="agent").change.settings == [difference.split()[0]]
     assert verify(frozen_before).verification.outcome == "verified"
 
 

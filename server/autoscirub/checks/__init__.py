@@ -1,4 +1,4 @@
-"""What code decides: expressions over results, artifacts, predictions and their lock."""
+"""The checks that code decides alone: expressions, artifacts, numbers, predictions, reruns and the rubric."""
 
 import lazy_loader
 

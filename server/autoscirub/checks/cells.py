@@ -1,4 +1,4 @@
-"""A cell of a table as a number."""
+"""Reads the cell of a table as a number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding a project's report: the text that says what was done and what came out."""
+"""Finds a project's report: the text that says what was done and what came out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding and reading a project's results file."""
+"""Finds and reads a project's results file."""
 
 from __future__ import annotations
 

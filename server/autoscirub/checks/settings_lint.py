@@ -1,11 +1,11 @@
-"""Settings that a freeze would lock and that ask for little: warned of, because nobody can tighten them afterwards."""
+"""Warns of lax settings before a freeze locks them, because nobody can tighten them afterwards."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from autoscirub.checks.artifacts import shown
+from autoscirub.checks.artifacts import printable
 
 if TYPE_CHECKING:
     from autoscirub.models import ProjectConfig
@@ -30,10 +30,10 @@ def lint_settings(config: ProjectConfig) -> list[str]:
     for pattern in config.run.ignore if config.run is not None else ():
         if _nearly_everything(pattern):
             found.append(
-                f"run.ignore {shown(pattern)!r}: leaves everything, or nearly so, out of what a rerun compares"
+                f"run.ignore {printable(pattern)!r}: leaves everything, or nearly so, out of what a rerun compares"
             )
     found += [
-        f"numbers.set_aside {shown(text)!r}: is so short that it stands in most lines, and no number there is looked for"
+        f"numbers.set_aside {printable(text)!r}: is so short that most lines hold it, and no number there is checked"
         for text in config.numbers.set_aside
         if len(text.strip()) < _SHORT
     ]
@@ -41,6 +41,6 @@ def lint_settings(config: ProjectConfig) -> list[str]:
 
 
 def _nearly_everything(pattern: str) -> bool:
-    """Whether a pattern has a star, and at most one letter beside its stars, dots and brackets."""
+    """Whether a pattern has a star, and at most one letter besides its stars, dots and brackets."""
     letters = re.sub(r"\[[^\]]*\]|[*?./:\s]", "", pattern)
     return "*" in pattern and len(letters) <= 1

@@ -1,4 +1,4 @@
-"""The command line. `main` is the entry point; everything else loads when a command runs."""
+"""The command line of autoscirub. `main` is the entry point; everything else loads when a command runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line, put together. The order of the imports is the order in the help.
+"""Puts the command line together from the modules of commands.
 
 Each command parses, calls one function below, and renders; what a command needs loads inside it.
 """

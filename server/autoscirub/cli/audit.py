@@ -1,4 +1,4 @@
-"""`audit`, its subcommands, and `anchor`: the record of a project, its verification, and what others hold of it."""
+"""The commands `audit` and `anchor`: show, verify and export a project's record, and print its head for others."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def audit(
     context.obj = {"project": project, "state_dir": state_dir, "as_json": as_json}
     if context.invoked_subcommand is not None:
         return 0
-    from autoscirub.workflow.audit import audit as look
+    from autoscirub.workflow.audit import audit as read_audit
 
-    found = look(project, state_dir=state_dir)
+    found = read_audit(project, state_dir=state_dir)
     if as_json:
         output.json_answer(found.decisions, ok=True, **found.facts())
     else:
@@ -59,7 +59,7 @@ def verify(
         typer.Option("--expect", help="A head of this record that somebody else holds, all 40 hex digits."),
     ] = None,
 ) -> int:
-    """Hold the record against itself, the files, and a head held elsewhere. Writes nothing, runs no program.
+    """Check the record against itself, the files, and a head held elsewhere. Writes nothing, runs no program.
 
     Exit status: 0 without faults, 1 with.
     """
@@ -111,7 +111,7 @@ def anchor(
         typer.Option("--head", help="With --record: which head is held there. Default: the newest."),
     ] = None,
 ) -> int:
-    """Print the head of the record, for somebody else to hold, and how. Writes nothing without --record."""
+    """Print the head of the record, and how somebody else can hold it. Writes nothing without --record."""
     from autoscirub.report.audit import render_anchor
     from autoscirub.workflow.audit import anchor as take
 
@@ -126,14 +126,14 @@ def anchor(
 def _common(
     context: typer.Context, project: Path | None, state_dir: Path | None, as_json: bool
 ) -> tuple[dict[str, Any], bool]:
-    """The options of a subcommand, or those that stood before it."""
+    """The options of a subcommand, or those before its name."""
     before: dict[str, Any] = context.obj or {}
     where = {"project": project or before.get("project"), "state_dir": state_dir or before.get("state_dir")}
     return where, as_json or bool(before.get("as_json"))
 
 
 def _as_text(found: Audit) -> str:
-    """The audit as text for a file, which holds every sign and no colour."""
+    """The audit as text for a file, with every sign and no colour."""
     import io
 
     from autoscirub.report.audit import render_audit

@@ -1,4 +1,4 @@
-"""`demo`: the main job on the two shipped projects, told in plain words."""
+"""The command `demo`: the main job on the two shipped projects, step by step in plain words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autoscirub.cli.showing import shown_check
+from autoscirub.cli.showing import render_check
 from autoscirub.data import data_dir
 from autoscirub.errors import ConfigError
 from autoscirub.models import Outcome
@@ -32,7 +32,7 @@ _RUN_SECONDS = 120
 def run_demo(to: Path | None, *, say: Callable[[str], None] | None, steps: list[dict[str, Any]]) -> None:
     """Freeze, run, check and revise the two examples in a fresh copy under `to`.
 
-    Each step is said (`say` is None with `--json`) and appended to `steps`. Raises ConfigError when `to`
+    Each step is printed with `say` (None with `--json`) and appended to `steps`. Raises ConfigError when `to`
     is not empty, and RuntimeError when an outcome is not what the data must give.
     """
     tell = say or (lambda _text: None)
@@ -41,7 +41,7 @@ def run_demo(to: Path | None, *, say: Callable[[str], None] | None, steps: list[
     command = _own_command()
     tell(f"Two real projects, copied to {folder}\n")
     tell("1. The Nile at Aswan, 1871–1970. The question: did its flow drop, when, and by how much?")
-    _through(
+    _run_example(
         folder,
         "nile",
         (Outcome.VERIFIED, "satisfied"),
@@ -52,15 +52,13 @@ def run_demo(to: Path | None, *, say: Callable[[str], None] | None, steps: list[
     tell(
         "\n2. Sunspots, 1700–2008. The claim: the cycle is a clock that keeps eleven years, give or take 1.5."
     )
-    _through(folder, "sunspots", (Outcome.REFUTED, "satisfied"), tell, steps)
-    tell(
-        "\nSatisfied and refuted stand together: the work is done, and the data say that the claim is wrong."
-    )
+    _run_example(folder, "sunspots", (Outcome.REFUTED, "satisfied"), tell, steps)
+    tell("\nSatisfied and refuted go together: the work is done, and the data say that the claim is wrong.")
     tell("\n3. What the first one's conclusions rest on, as anyone who gets the project can ask:")
     tell("   $ autoscirub audit")
     tell(_indented(render_audit(audit(folder / "nile"), sys.stdout)))
     tell(
-        "\nWhat each outcome rested on is kept in .autoscirub/ there. Try to change it afterwards:\n"
+        "\nWhat each outcome rests on is recorded in .autoscirub/ there. Try to change it afterwards:\n"
         f"  $ cd {shlex.quote(str(folder / 'nile'))}\n"
         f"  $ {command} status\n"
         f"  $ echo >> prereg.toml && {command} verify --no-judge    # exit status 3: it names both digests\n"
@@ -78,7 +76,7 @@ def _folder(to: Path | None) -> Path:
     return to.resolve()
 
 
-def _through(
+def _run_example(
     folder: Path,
     name: str,
     expected: tuple[Outcome, str],
@@ -112,30 +110,32 @@ def _through(
         tell(f"   $ autoscirub trust --digest {allowed.digest[:12]}…")
         record_trust(allowed.digest, by="demo", project=project)
     tell(
-        "   Hold the results against the predictions, the work against the requirements, the report's numbers against\n"
-        "   the results, and the results against what the code gives:"
+        "   Check the results against the predictions, the work against the requirements, the report's numbers\n"
+        "   against the results, and the results against what the code gives:"
     )
     tell("   $ autoscirub check")
     checked = check(project)
-    tell(_indented(shown_check(checked, sys.stdout)))
+    tell(_indented(render_check(checked, sys.stdout)))
     if revise is not None:
         tell("\n   Two things are missing. A reviser gets the list, does the work, and it is checked again:")
         tell(f"   $ {revise}")
         ran = run_rounds(
             project,
             revise=[sys.executable, "revise.py"],
-            told=lambda step: tell(f"     · {step.did}"),
-            said=lambda data: tell(_indented("\n".join(f"| {line}" for line in data.decode().splitlines()))),
+            on_step=lambda step: tell(f"     · {step.did}"),
+            on_output=lambda data: tell(
+                _indented("\n".join(f"| {line}" for line in data.decode().splitlines()))
+            ),
         )
         checked = ran.checked or checked
-        tell(_indented(shown_check(checked, sys.stdout, short=True)))
+        tell(_indented(render_check(checked, sys.stdout, short=True)))
     outcome = checked.verification.outcome if checked.verification else None
     ending = checked.ended.state if checked.ended else None
-    told = {"outcome": outcome, "ending": ending, "round": checked.report.round if checked.report else None}
-    steps.append({"project": name, "step": "check", **told})
+    result = {"outcome": outcome, "ending": ending, "round": checked.report.round if checked.report else None}
+    steps.append({"project": name, "step": "check", **result})
     if (outcome, ending) != expected:
         raise RuntimeError(
-            f"the {name} example came out {outcome} and {ending}, not {expected[0]} and {expected[1]}"
+            f"the {name} example ended {outcome} and {ending}, not {expected[0]} and {expected[1]}"
         )
 
 
@@ -147,7 +147,7 @@ def _own_command() -> str:
     """What to type to run this program again, from any folder."""
     if on_path("autoscirub"):
         return "autoscirub"
-    # A path from where one stands would lead nowhere after the `cd` that the demo prints before it.
+    # A relative path would lead nowhere after the `cd` that the demo prints before it.
     program = Path(sys.argv[0]).absolute()
     if program.name == "__main__.py":
         return f"{shlex.quote(sys.executable)} -m autoscirub"

@@ -1,4 +1,4 @@
-"""`hook stop` and `hook pre-tool-use`: what a coding agent's client runs, not people."""
+"""The commands `hook stop` and `hook pre-tool-use`, which a coding agent's client runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def stop(
 ) -> int:
     """At Stop and SubagentStop: send the agent back, once, with what is open of the frozen requirements.
 
-    Nothing is run and nobody is asked. Exit status: 0, whatever was found.
+    It runs nothing and asks nobody. Exit status: 0, whatever was found.
     """
     return _answer("stop", project, state_dir)
 

@@ -1,4 +1,4 @@
-"""Commands for coding agents: the plugin into a client and out of it, what this machine has, and the skills."""
+"""The commands `install`, `uninstall`, `doctor` and `skills`: the plugin for coding agents, and what it needs."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def install(
 ) -> int:
     """Put skills, tools and hooks into a coding agent, through its own commands. Shows first what that changes.
 
-    The agent loads a clean copy from your data directory, which starts this very installation. Done twice, it changes
-    nothing.
+    The agent loads a clean copy from your data directory, which starts this very installation.
+    Running it again changes nothing.
     """
     from autoscirub.setup.install import plan_install
 
     plan = plan_install(client.value, scope=scope.value, project=project)
-    return _carried_out(plan, yes=yes, dry_run=dry_run, as_json=as_json)
+    return _carry_out(plan, yes=yes, dry_run=dry_run, as_json=as_json)
 
 
 @app.command(epilog=example("autoscirub uninstall claude"))
@@ -64,14 +64,14 @@ def uninstall(
     """Take back what install did, for you and in every project, and nothing else. Shows first what that changes."""
     from autoscirub.setup.install import plan_uninstall
 
-    return _carried_out(plan_uninstall(client.value), yes=yes, dry_run=dry_run, as_json=as_json)
+    return _carry_out(plan_uninstall(client.value), yes=yes, dry_run=dry_run, as_json=as_json)
 
 
 @app.command(epilog=example("autoscirub doctor", "autoscirub doctor --json"))
 def doctor(project: Project = None, state_dir: StateDir = None, as_json: Json = False) -> int:
     """What is there on this machine, what is missing, and how to get it. Writes nothing.
 
-    Exit status: 0 everything needed is there; 1 something needed is missing. ? is what nothing needs yet.
+    Exit status: 0 everything needed is there; 1 something needed is missing. ?: not needed yet, or inconclusive.
     """
     from autoscirub.models import Answer
     from autoscirub.setup.doctor import look_around
@@ -127,7 +127,7 @@ def lint(
     state_dir: StateDir = None,  # noqa: ARG001
     as_json: Json = False,
 ) -> int:
-    """Hold each SKILL.md against its format, the tools that there are, and the files of the state.
+    """Check each SKILL.md against its format, the tools that exist, and the state files.
 
     Exit status: 0 without faults, 1 with.
     """
@@ -145,8 +145,8 @@ def lint(
     return 0 if ok else 1
 
 
-def _carried_out(plan: Installation | Removal, *, yes: bool, dry_run: bool, as_json: bool) -> int:
-    """Show it, ask where somebody can answer, do it, and say how it came out."""
+def _carry_out(plan: Installation | Removal, *, yes: bool, dry_run: bool, as_json: bool) -> int:
+    """Show the plan, ask at a terminal, carry it out, and print the result."""
     from autoscirub.cli.prompts import at_terminal
     from autoscirub.errors import ConfigError
     from autoscirub.report import render_done, render_plan
@@ -156,7 +156,7 @@ def _carried_out(plan: Installation | Removal, *, yes: bool, dry_run: bool, as_j
         output.text(render_plan(plan.view))
     if changed and not (yes or dry_run):
         if as_json or not at_terminal():
-            raise ConfigError("nothing was changed: nobody is asked here; to have it done, add --yes")
+            raise ConfigError("nothing was changed: there is no terminal to ask at; to go ahead, add --yes")
         if not typer.confirm("Do this?", err=True):
             raise ConfigError("nothing was changed")
     if not dry_run:

@@ -1,4 +1,4 @@
-"""Commands on judges: what one would be shown."""
+"""The commands `blind` and `judge`: copy what a judge would see, and ask it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def blind(
     state_dir: StateDir = None,
     as_json: Json = False,
 ) -> int:
-    """Copy what a judge would be shown to a folder, to look at; say what was withheld, and why.
+    """Copy what a judge would see to a folder, for you to inspect; report what was withheld, and why.
 
     Exit status: 0 written; 3 no such profile or criterion, another destination, too much, a file that changed.
     """
@@ -68,12 +68,12 @@ def judge(
     fresh: Fresh = False,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Ask nobody; say how many calls it would take, and for how much."),
+        typer.Option("--dry-run", help="Ask nobody; report how many calls it would take, and their price."),
     ] = False,
 ) -> int:
-    """The judge alone: ask it, or say what is kept. Every call is in the ledger; no round is opened.
+    """The judge alone: ask it, or show its cached verdicts. Every call is in the ledger; no round is opened.
 
-    Exit status: 1 it says no to something, 2 something is inconclusive, 0 it says yes to all, and of a dry run.
+    Exit status: 1 it says no to something, 2 something is inconclusive, 0 it says yes to all, or a dry run.
     """
     from autoscirub.report import render_judged
     from autoscirub.workflow.judges import judge as run_judge
@@ -95,7 +95,7 @@ def judge(
             ok=worst == 0,
             dry_run=run.dry_run,
             calls=run.calls,
-            kept=run.kept,
+            cached=run.cached,
             price=run.price,
             spent=run.spent,
             verdicts=[verdict.model_dump(mode="json") for verdict in run.verdicts],
@@ -107,7 +107,7 @@ def judge(
                 sys.stdout,
                 dry_run=run.dry_run,
                 calls=run.calls,
-                kept=run.kept,
+                reused=run.cached,
                 price=run.price,
                 spent=run.spent,
             )

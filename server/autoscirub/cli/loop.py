@@ -23,7 +23,7 @@ from autoscirub.cli.options import (
     example,
 )
 from autoscirub.cli.output_format import FORMATS
-from autoscirub.cli.showing import CHECK_STATUS, shown_check, shown_run, worst_of
+from autoscirub.cli.showing import CHECK_STATUS, print_loop, render_check, worst_of
 
 
 @app.command(
@@ -61,13 +61,13 @@ def check(
     accept_ = () if accept is None else (accept,)
     accepted = accepted_of(checked, accept_)
     worst = CHECK_STATUS[answer_of(checked, accepted).value]
-    shown = ""
+    rendered = ""
     if format in {"github", "junit"} or junit_file is not None:
         from autoscirub.report import render_github, render_junit
         from autoscirub.workflow import annotations_of
 
         found = annotations_of(checked, project, state_dir=state_dir, accept=accept_)
-        shown = render_github(found, sys.stdout) if format == "github" else render_junit(found)
+        rendered = render_github(found, sys.stdout) if format == "github" else render_junit(found)
         if junit_file is not None:
             output.file(junit_file, render_junit(found))
     if as_json or format == "json":
@@ -78,9 +78,9 @@ def check(
             accepted=[decision.subject for decision in accepted],
         )
     elif format in {"github", "junit"}:
-        output.text(shown)
+        output.text(rendered)
     else:
-        output.text(shown_check(checked, sys.stdout, accepted=accepted))
+        output.text(render_check(checked, sys.stdout, accepted=accepted))
         output.notices(checked.notices if checked.verification is None else [])
     return worst
 
@@ -90,7 +90,7 @@ def _refuse_unknown(form: str, accept: str | None, *, as_json: bool) -> None:
         raise typer.BadParameter(f"{form!r}: expected {' or '.join(FORMATS)}", param_hint="--format")
     if as_json and form not in {"text", "json"}:
         raise typer.BadParameter(
-            f"{form!r}: --json asks for another; give one of them", param_hint="--format"
+            f"{form!r}: --json asks for another format; pass only one of them", param_hint="--format"
         )
     if accept is not None:
         from autoscirub.workflow import ACCEPTABLE
@@ -110,7 +110,7 @@ def criterion(
     as_json: Json = False,
     judge: Judge = None,
 ) -> int:
-    """Look at one criterion: what was found, what is missing, what would close it. Opens no round.
+    """Verify one criterion: what was found, what is missing, what would close it. Opens no round.
 
     Exit status: 1 not satisfied, 2 inconclusive, 0 satisfied.
     """
@@ -131,12 +131,13 @@ def rerun(
     state_dir: StateDir = None,
     as_json: Json = False,
     isolation: Annotated[
-        str, typer.Option("--isolation", help="best, bubblewrap or process. What was enforced is said.")
+        str,
+        typer.Option("--isolation", help="best, bubblewrap or process. The output says what was enforced."),
     ] = "best",
 ) -> int:
-    """The results, from the code, again: in a fresh copy without them, compared key by key. Needs trust.
+    """Make the results again from the code, in a fresh copy without them; compare key by key. Needs trust.
 
-    The answer is kept, with what it is bound to.
+    The result is cached, with what it depends on.
 
     Exit status: 1 something moved, 2 inconclusive, 0 reproduced.
     """
@@ -167,13 +168,13 @@ def round_(
 ) -> int:
     """One step of a round: verify, or write the plan, or close the round and verify again.
 
-    Exit status, over the criteria: 1 if any is not satisfied, else 2 if any inconclusive, else 0.
+    Exit status, over the criteria: 1 if any is not satisfied, else 2 if any is inconclusive, else 0.
     """
     from autoscirub.workflow.rounds import round_step
 
     with output.bar("verifying") as progress:
         ran = round_step(project, state_dir=state_dir, go_on=go_on, fresh=fresh, progress=progress)
-    return shown_run(ran, as_json=as_json, accept_scope=accept_scope)
+    return print_loop(ran, as_json=as_json, accept_scope=accept_scope)
 
 
 @app.command(epilog=example("autoscirub run --max-rounds 5 --revise 'python3 revise.py'"))
@@ -193,13 +194,13 @@ def run(
     go_on: Continue = False,
     as_is: Annotated[
         bool,
-        typer.Option("--as-is", help="Go on from files that a cut-off revision left and that were not kept."),
+        typer.Option("--as-is", help="Go on from the files of an interrupted revision that were not saved."),
     ] = False,
     accept_scope: AcceptScope = False,
 ) -> int:
     """The loop: verify, let a program revise, verify again, until it ends. Start it again after a kill.
 
-    Exit status, over the criteria: 1 if any is not satisfied, else 2 if any inconclusive, else 0.
+    Exit status, over the criteria: 1 if any is not satisfied, else 2 if any is inconclusive, else 0.
     """
     import shlex
 
@@ -216,10 +217,10 @@ def run(
         max_rounds=max_rounds,
         go_on=go_on,
         as_is=as_is,
-        said=output.passed_on,
-        told=output.print_step,
+        on_output=output.pass_on,
+        on_step=output.print_step,
     )
-    return shown_run(ran, as_json=as_json, accept_scope=accept_scope, only_end=True)
+    return print_loop(ran, as_json=as_json, accept_scope=accept_scope, only_end=True)
 
 
 @app.command(epilog=example("autoscirub scope --reason 'the sensor of station 4 was broken'"))

@@ -1,4 +1,4 @@
-"""What every command shares: the application, the common options, and how an example is shown."""
+"""What all commands share: the application, the common options, and the example in a command's help."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ StateDir = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print exactly one JSON document on stdout.")]
-Fresh = Annotated[bool, typer.Option("--fresh", help="Decide everything anew; reuse no kept answer.")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Re-evaluate everything; ignore cached results.")]
 AcceptScope = Annotated[
-    bool, typer.Option("--accept-scope", help="Exit 0 also when an agent had changed the scope.")
+    bool, typer.Option("--accept-scope", help="Exit 0 also when an agent changed the scope.")
 ]
 Accept = Annotated[
     str | None,
@@ -38,11 +38,11 @@ Accept = Annotated[
 JunitFile = Annotated[
     Path | None, typer.Option("--junit-file", help="Write JUnit XML there too, of the same check.")
 ]
-Reason = Annotated[str, typer.Option("--reason", help="Why; it stands in the record for good.")]
+Reason = Annotated[str, typer.Option("--reason", help="Why; it stays in the record for good.")]
 Judge = Annotated[
     str | None,
     typer.Option(
-        "--judge", help="A judge instead of the configured one; none: nobody reads. A locked one stays."
+        "--judge", help="Use this judge instead of the configured one; none: no judge. A locked judge stays."
     ),
 ]
 Continue = Annotated[bool, typer.Option("--continue", help="Go on after an ending, on the record.")]

@@ -1,4 +1,4 @@
-"""Where results, notices, errors and bars go."""
+"""Writes results to stdout, and notices, errors and progress bars to stderr."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def text(value: str) -> None:
 def file(path: Path, value: str) -> None:
     """JUnit XML in a file that the user named. Raises a usage error where it cannot be written.
 
-    In a stranger's repository a link may lie there, and what it leads to is none of ours to write.
+    In a stranger's repository the path may be a link, and its target is not ours to overwrite.
     """
     from autoscirub.errors import StateError
     from autoscirub.store import write_atomic
@@ -71,15 +71,15 @@ def json_answer(decisions: Sequence[Decision], *, ok: bool, **more: Any) -> None
 
 
 def notices(lines: Sequence[str]) -> None:
-    """What happened beside the answer, on stderr."""
+    """Notices that go with an answer, on stderr."""
     from autoscirub.report import plain
 
     for line in lines:
         sys.stderr.write(f"note: {plain(line)}\n")
 
 
-def passed_on(data: bytes) -> None:
-    """What a program that we run says, on stderr as it comes."""
+def pass_on(data: bytes) -> None:
+    """The output of a program that we run, on stderr as it arrives."""
     from autoscirub.report import plain
 
     for line in data.decode("utf-8", "replace").splitlines():
@@ -94,7 +94,7 @@ def print_step(step: LoopStep) -> None:
 def failure(
     kind: str, message: str, status: int, *, output_format: OutputFormat, error: Exception | None = None
 ) -> int:
-    """Say what went wrong: on stderr for people, and on stdout in the form in which an answer was asked for."""
+    """Report what went wrong: on stderr for people, and on stdout in the requested output format."""
     if output_format.junit_file is not None:
         from autoscirub.report import junit_error
 
@@ -106,12 +106,12 @@ def failure(
     else:
         from autoscirub.report import github_error, inert, junit_error, plain, sign_for_error
 
-        said = inert(message) if output_format.format == "github" else plain(message, keep_lines=True)
+        harmless = inert(message) if output_format.format == "github" else plain(message, keep_lines=True)
         if output_format.format == "github":
             text(github_error(message))
         elif output_format.format == "junit":
             text(junit_error(kind, message))
-        sys.stderr.write(f"{sign_for_error(sys.stderr)} {said}\n")
+        sys.stderr.write(f"{sign_for_error(sys.stderr)} {harmless}\n")
     return status
 
 

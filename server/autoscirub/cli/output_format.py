@@ -1,4 +1,4 @@
-"""How an answer, and an error in its place, is to be shown: read from the command line before it is parsed."""
+"""Finds the requested output format before the command line is parsed, so that usage errors follow it too."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ FORMATS = ("text", "json", "github", "junit")
 
 @dataclass(frozen=True)
 class OutputFormat:
-    """The form on stdout, and the file that JUnit XML goes to besides, if any."""
+    """The format on stdout, and the file for JUnit XML, if any."""
 
     format: str = "text"
     junit_file: str | None = None
 
 
 def output_format_of(arguments: Sequence[str]) -> OutputFormat:
-    """Of a whole command line, usable or not: whoever reads an answer by a program must be able to read an error."""
+    """The format of a whole command line, valid or not: a program that reads answers must be able to read errors."""
     asked = _last(arguments, "--format")
     form = "json" if "--json" in arguments else asked if asked in FORMATS else "text"
     return OutputFormat(form, _last(arguments, "--junit-file"))

@@ -1,4 +1,4 @@
-"""Commands on predictions: freeze and unfreeze them, verify them, evaluate one expression."""
+"""The commands `freeze`, `unfreeze`, `verify` and `eval`: predictions, and single expressions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def freeze(
     state_dir: StateDir = None,
     as_json: Json = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say all that it would refuse or warn of.")
+        bool, typer.Option("--dry-run", help="Report everything it would refuse or warn about.")
     ] = False,
 ) -> int:
     """Lock the predictions as they are, and record which results existed by then."""
@@ -52,7 +52,7 @@ def unfreeze(
         typer.Option("--digest", help="Without a terminal: the sha256 of exactly what is unlocked."),
     ] = None,
 ) -> int:
-    """Take a freeze off, on the record: the old files are kept, and whether results existed is said for good."""
+    """Lift a freeze, on the record: the old files are kept, and so is whether results existed by then."""
     from autoscirub.workflow.locks import unfreeze as run_unfreeze
 
     at_terminal = sys.stdin is not None and sys.stdin.isatty()
@@ -73,11 +73,11 @@ def verify(
     as_json: Json = False,
     judge: Judge = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Let the judge's word change the outcome.")
+        bool, typer.Option("--strict", help="Let the judge's verdict change the outcome.")
     ] = False,
     no_judge: Annotated[bool, typer.Option("--no-judge", help="Layer 1 alone: what code decides.")] = False,
 ) -> int:
-    """Hold the frozen predictions against the results and files: verified, refuted or failed.
+    """Check the frozen predictions against the results and files: verified, refuted or failed.
 
     Exit status: 0 verified, 1 refuted, 2 failed, 3 the request was wrong (nothing frozen, tampering).
     """
@@ -96,7 +96,7 @@ def verify(
         output.document(verified.verification)
     else:
         output.text(render_verification(verified.verification, sys.stdout))
-    # A rerun that is required counts too: without it, what held was not told to the end.
+    # A required rerun counts too: without it, "verified" is not the whole answer.
     outcome = OUTCOME_STATUS[verified.verification.outcome]
     return outcome or worst_of(verified.required, nothing=0)
 

@@ -1,4 +1,4 @@
-"""Commands on a project: lay it down, look at it, say what may run in it."""
+"""The commands `init`, `status`, `validate`, `trust` and `demo`: set up and inspect a project."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def init(
         bool, typer.Option("--yes", help="Ask nothing; take the best of what is found for each.")
     ] = False,
 ) -> int:
-    """Find the report, the results and the run command, and lay down autoscirub.toml and a commented prereg.toml.
+    """Find the report, the results and the run command, and write autoscirub.toml and a commented prereg.toml.
 
     At a terminal it asks about each of the three. Overwrites nothing, and runs nothing.
     """
@@ -63,9 +63,9 @@ def init(
 def status(project: Project = None, state_dir: StateDir = None, as_json: Json = False) -> int:
     """Where the state is and why, what exists, what is valid, what comes next. Writes and runs nothing."""
     from autoscirub.report import render_status
-    from autoscirub.workflow.status import status as look
+    from autoscirub.workflow.status import status as read_status
 
-    found = look(project, state_dir=state_dir)
+    found = read_status(project, state_dir=state_dir)
     if as_json:
         output.json_answer(found.decisions, ok=found.ok, **found.facts())
     else:
@@ -77,20 +77,20 @@ def status(project: Project = None, state_dir: StateDir = None, as_json: Json = 
 def validate(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(help="Files to look at. Default: every state file there is.", show_default=False),
+        typer.Argument(help="Files to check. Default: every state file there is.", show_default=False),
     ] = None,
     project: Project = None,
     state_dir: StateDir = None,
     as_json: Json = False,
 ) -> int:
-    """Hold state files against their schemas; each fault with its JSON path and line.
+    """Check state files against their schemas; each fault with its JSON path and line.
 
     Exit status: 0 without faults, 1 with. Writes and runs nothing.
     """
     from autoscirub.report import render_validation
-    from autoscirub.workflow import validate as look
+    from autoscirub.workflow import validate as run_validate
 
-    found = look(files or [], project=project, state_dir=state_dir)
+    found = run_validate(files or [], project=project, state_dir=state_dir)
     if as_json:
         output.json_answer(found.decisions, ok=found.ok, files=found.facts())
     else:

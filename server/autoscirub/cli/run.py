@@ -1,4 +1,4 @@
-"""Running a command: errors become an exit status, one place for all of them."""
+"""Runs a command, and turns every error into an exit status in one place."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def run(arguments: list[str]) -> int:
             type(error).__name__, str(error), EXIT_REQUEST, output_format=output_format, error=error
         )
     except BrokenPipeError:
-        # Whoever read our output has enough; do not fail a second time when Python flushes at exit.
+        # The reader closed the pipe; do not fail a second time when Python flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except Exception as error:  # noqa: BLE001 - the outermost edge: an error of ours must not look like an answer
+    except Exception as error:  # noqa: BLE001 - the outermost edge: an internal error must not look like an answer
         return _internal(error, output_format=output_format)
 
 

@@ -1,4 +1,4 @@
-"""`selftest`: what holds on this machine, by attacking it."""
+"""The command `selftest`: attack a project of its own, to show what holds on this machine."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def selftest(
 ) -> int:
     """Attack a project of its own on this machine: what held, what did not, what cannot be enforced here.
 
-    No model, no network, nothing of yours touched. Exit status: 1 something did not hold, 2 something could not be
-    decided or enforced here, 0 all held.
+    No model, no network, nothing of yours touched. Exit status: 1 something did not hold,
+    2 something is inconclusive or cannot be enforced here, 0 all held.
     """
     from autoscirub.setup.selftest import run_selftest
 

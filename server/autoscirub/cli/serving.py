@@ -1,4 +1,4 @@
-"""The command for agents: the MCP server."""
+"""The command `serve`: the MCP server that agents call."""
 
 from __future__ import annotations
 

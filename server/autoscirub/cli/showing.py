@@ -1,4 +1,4 @@
-"""From what a command concluded to what is printed and the exit status."""
+"""Turns what a command concluded into its printed output and its exit status."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ CHECK_STATUS = {"does_not_hold": 1, "inconclusive": 2, "holds": 0}
 
 
 def worst_of(decisions: Iterable[Decision], *, nothing: int = CHECK_STATUS["inconclusive"]) -> int:
-    """The exit status over `decisions`; without any it is `nothing`: what nobody decided, nobody told."""
+    """The exit status over `decisions`; without any it is `nothing`: nothing decided is inconclusive."""
     from autoscirub.models import overall
 
     counted = list(decisions)
     return CHECK_STATUS[overall(counted).value] if counted else nothing
 
 
-def shown_check(
+def render_check(
     checked: RoundCheck, stream: TextIO, *, short: bool = False, accepted: Sequence[Decision] = ()
 ) -> str:
-    """Predictions, then requirements, then how the loop stands; `short`: without the single checks and criteria.
+    """Predictions, then requirements, then the status of the loop; `short`: without the single checks and criteria.
 
-    `accepted`: Decisions that count for nothing, which is said.
+    `accepted`: Decisions that do not count, which the text says.
     """
     from autoscirub.report import (
         plain,
@@ -43,36 +43,38 @@ def shown_check(
     )
 
     parts: list[str] = []
-    shown: set[int] = set()
+    rendered: set[int] = set()
     if checked.verification is not None:
         parts.append(render_verification(checked.verification, stream))
-        shown |= {id(decision) for decision in checked.verification.decisions}
+        rendered |= {id(decision) for decision in checked.verification.decisions}
     if accepted:
         from autoscirub.workflow import ACCEPTED
 
         parts.append(f"predictions {ACCEPTED}")
     if checked.report is not None:
-        shown |= {id(decision) for decision in checked.report.decisions}
+        rendered |= {id(decision) for decision in checked.report.decisions}
     if checked.numbers is not None:
-        shown.add(id(checked.numbers.decision))
+        rendered.add(id(checked.numbers.decision))
     if checked.rerun is not None:
-        shown.add(id(checked.rerun.decision))
-    parts += [render_decision(entry, stream) for entry in checked.decisions if id(entry) not in shown]
+        rendered.add(id(checked.rerun.decision))
+    parts += [render_decision(entry, stream) for entry in checked.decisions if id(entry) not in rendered]
     if checked.numbers is not None:
         parts.append(render_numbers(checked.numbers.decision, stream, checked.numbers.set_aside_counts))
     if checked.rerun is not None:
-        parts.append(render_rerun(checked.rerun.decision, stream, short=True))
+        parts.append(
+            render_rerun(checked.rerun.decision, stream, short=True, elsewhere=checked.rerun.elsewhere)
+        )
         parts += [f"  {plain(line)}" for line in checked.rerun.output]
     if checked.report is not None:
         parts.append(render_report(checked.report, stream))
     outcome = checked.verification.outcome if checked.verification else None
     for change in checked.scope_changes:
-        parts.append(plain(change.told))
+        parts.append(plain(change.summary))
     if short:
         parts = [line for part in parts for line in part.splitlines() if not line.startswith(" ")]
-    beside = [checked.numbers.decision] if checked.numbers else []
-    beside += [checked.rerun.decision] if checked.rerun else []
-    parts.append(render_ending(checked.ended, outcome, stream, beside))
+    others = [checked.numbers.decision] if checked.numbers else []
+    others += [checked.rerun.decision] if checked.rerun else []
+    parts.append(render_ending(checked.ended, outcome, stream, others))
     if checked.report is not None and checked.ended is None:
         parts.append(_not_done(checked.report))
     elif checked.report is None and checked.verification is None:
@@ -102,10 +104,10 @@ def _not_set_up(decisions: Iterable[Decision]) -> str:
     return f"not done: {counted}; next: autoscirub status" if counted else ""
 
 
-def shown_run(ran: LoopResult, *, as_json: bool, accept_scope: bool, only_end: bool = False) -> int:
-    """Print a loop, or a step of it, and give its exit status."""
+def print_loop(ran: LoopResult, *, as_json: bool, accept_scope: bool, only_end: bool = False) -> int:
+    """Print a loop, or a step of it, and return its exit status."""
     checked = ran.checked
-    decisions = checked.counted if checked and checked.report else ran.standing
+    decisions = checked.counted if checked and checked.report else ran.decisions
     status = worst_of(decisions)
     if ran.ended is not None and ran.ended.state == "satisfied_in_reduced_scope" and not accept_scope:
         status = 1
@@ -122,7 +124,7 @@ def shown_run(ran: LoopResult, *, as_json: bool, accept_scope: bool, only_end: b
     if not only_end:
         output.text("\n".join(step.did for step in ran.steps))
     if checked is not None:
-        output.text(shown_check(checked, sys.stdout))
+        output.text(render_check(checked, sys.stdout))
     if ran.ended is not None and (checked is None or checked.ended != ran.ended):
         from autoscirub.report import render_ending
 

@@ -1,4 +1,4 @@
-"""Whether something is at work in a state directory: a job, or a command that holds the lock."""
+"""Detects whether a job or another command is at work in a state directory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def at_work(state: str) -> bool:
 
 
 def _unanswered(folder: str) -> bool:
-    """Whether there is a job without an answer: the usual case, that there is none, is told without the store."""
+    """Whether there is a job without an answer. In the usual case there is none, and the store is not loaded."""
     try:
         names = os.listdir(folder)
     except OSError:

@@ -1,4 +1,4 @@
-"""Which files have changed since the last check: by the digests it rested on, and a bounded look at the tree."""
+"""Finds the files that changed since the last check, by the digests that it rested on and a bounded scan."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from autoscirub.client_hooks.payload import text_of
 _LEFT_OUT = {"__pycache__", "venv", "node_modules", "site-packages"}
 _LEFT_OUT_ENDINGS = (".pyc", ".pyo", ".log", ".tmp", ".swp", "~", ".egg-info")
 _COPIED_AFTER = 120.0
-"""Seconds between what a file says and when it was written, from which on it was copied here: a clone, a backup."""
+"""Seconds between the time in a file and its modification time beyond which it counts as copied here, as in a clone."""
 _COPYING = 60.0
 
 
 class Bounds:
-    """How much is looked at. What goes beyond is not looked at, and nobody is sent back for it."""
+    """How much is scanned. Beyond that the scan gives up, and nobody is sent back."""
 
     def __init__(
         self, *, entries: int = 20_000, seconds: float = 0.5, hashed: int = 32 * 1024 * 1024
@@ -28,12 +28,12 @@ class Bounds:
         self.until = time.monotonic() + seconds
 
     def spent(self) -> bool:
-        """Whether the look must end."""
+        """Whether the scan must end."""
         return self.entries <= 0 or time.monotonic() > self.until
 
 
 class Changes:
-    """`known`: files that were decided on and are others now. `other`: newer files that nothing was decided on."""
+    """`known`: files that a decision rested on and that differ now. `other`: newer files that no decision rested on."""
 
     def __init__(self) -> None:
         self.known: list[str] = []
@@ -43,25 +43,25 @@ class Changes:
 def digests_of(
     report: dict[str, Any] | None, verification: dict[str, Any] | None
 ) -> tuple[dict[str, str], set[str]]:
-    """Path -> the digests' hex that the last check rested on; and the paths that certainly are files' names.
+    """Path -> the hex digest that the last check rested on; and the paths that are certainly names of files.
 
-    What a criterion rests on also names values; those are taken for a file only where one of that name is. An answer
-    that was kept from an earlier round shows the file as it was then: that may be another by now, with the same values.
+    What a criterion rests on also names values; such a name counts as a file only where that file exists. A result
+    reused from an earlier round has the file's digest of then: the file may differ by now, with the same values.
     """
     digests: dict[str, str] = {}
     certain: dict[str, str] = {}
     earlier: dict[str, str] = {}
-    kept: set[Any] = set()
+    reused: set[Any] = set()
     for criterion in _list(report, "criteria"):
         rests = criterion.get("rests_on")
         if criterion.get("reused_from_round") is not None:
-            kept.add(text_of(criterion, "criterion_id"))
+            reused.add(text_of(criterion, "criterion_id"))
         for name, digest in rests.items() if isinstance(rests, dict) else ():
             if isinstance(digest, str):
                 digests.setdefault(name.removeprefix("shown: ").removeprefix("./"), digest)
     for source in (report, verification):
         for decision in _list(source, "decisions"):
-            of_then = source is report and text_of(decision, "subject") in kept
+            of_then = source is report and text_of(decision, "subject") in reused
             _add_evidence(earlier if of_then else certain, decision, 0)
     for name in earlier.keys() & digests.keys():
         certain.setdefault(name, digests[name])
@@ -88,21 +88,21 @@ def _add_evidence(found: dict[str, str], decision: dict[str, Any], depth: int) -
 
 
 def reference_time(path: str, at: str | None) -> float:
-    """When the last check (or the freeze) was, as the file system's clock has it.
+    """When the last check (or the freeze) was, by the file system's clock.
 
-    `path` was written then, and says so with `at`. Where the two are far apart the file was copied here, and so were
-    the others, in any order: a minute is allowed for that, and the digests tell of the rest.
+    `path` was written then, and `at` is the time in it. Where the two are far apart the file was copied here, as were
+    the others, in any order: a minute is allowed for that, and the digests cover the rest.
     """
     try:
         written = os.stat(path, follow_symlinks=False).st_mtime
     except OSError:
         written = 0.0
-    said = seconds_of(at)
-    if said is None:
+    stated = seconds_of(at)
+    if stated is None:
         return written
-    if abs(written - said) <= _COPIED_AFTER:
+    if abs(written - stated) <= _COPIED_AFTER:
         return written
-    return max(written, said) + _COPYING
+    return max(written, stated) + _COPYING
 
 
 def seconds_of(at: str | None) -> float | None:
@@ -121,7 +121,7 @@ def changes_since(
     certain: set[str],
     bounds: Bounds,
 ) -> Changes | None:
-    """What has changed in the project; None where the look would go beyond its bounds."""
+    """What has changed in the project; None where the scan would exceed its bounds."""
     found = Changes()
     for path in sorted(certain):
         if not _lies_in_project(path) or (

@@ -1,4 +1,4 @@
-"""What an agent may not write to, and whether a path leads there: through links, `..`, another case, a glob."""
+"""Knows what an agent may not write to, and whether a path leads there: via links, `..`, another case, a glob."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ MANIFEST_LIMIT = 4 * 1024 * 1024
 UNKNOWN = "\ue090"
 """In a path: text that is not known before the command runs."""
 ELSEWHERE = "\ue091"
-"""At the head of a path: a fresh folder that cannot be a project's, such as mktemp makes."""
+"""At the head of a path: a fresh folder outside of any project, such as mktemp makes."""
 
 _TELLING = 4
-"""Characters of a name that are known, from which on the rest may be guessed."""
+"""How many characters of a name must be known for the rest to be guessed."""
 _MOST_FILES = 2000
 
 How = Literal["write", "remove"]
@@ -50,7 +50,7 @@ _MOVES = {
 
 @dataclass(frozen=True)
 class Hit:
-    """A path that is guarded, and what may be done instead."""
+    """A guarded path that would be written to, and what may be done instead."""
 
     path: str
     kind: str
@@ -71,14 +71,14 @@ class Hit:
 
 @dataclass(frozen=True)
 class Fence:
-    """What is guarded in one project. It has two state directories where a configuration names another by now."""
+    """What is guarded in one project. There are two state directories where a configuration now names another."""
 
     root: str
     states: tuple[str, ...]
 
     @cached_property
     def guarded(self) -> list[tuple[str, str]]:
-        """Path and kind, each by its name and by what it leads to."""
+        """Path and kind of each guarded file, both as named and with its links followed."""
         named = [*((state, "state") for state in self.states), (f"{self.root}/{LOCK_NAME}", "lock")]
         for locks in map(_locks, self.states):
             rubric, predictions = locks.get("rubric"), locks.get("predictions")
@@ -92,12 +92,12 @@ class Fence:
         return list(dict.fromkeys(both))
 
     def hit(self, path: str, how: How) -> Hit | None:
-        """What `path` leads to that is guarded. `path` is absolute; it may hold globs and unknown parts."""
+        """The guarded file that `path` leads to. `path` is absolute; it may contain globs and unknown parts."""
         for spelled in {os.path.normpath(path), _followed(path)}:
             parts = _parts(spelled)
             for guarded, kind in self.guarded:
                 if _reaches(parts, _parts(guarded), how, folder=kind == "state"):
-                    return Hit(_shown(guarded, self.root), kind)
+                    return Hit(_relative(guarded, self.root), kind)
         return None
 
     @cached_property
@@ -116,7 +116,7 @@ class Fences:
     """The fences of every project that a path may lie in: of the working directory's, and of its own."""
 
     environment: Mapping[str, str]
-    kept: dict[str, Fence | None] = field(default_factory=dict)
+    cached: dict[str, Fence | None] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
     """Of configurations that could not be used."""
 
@@ -126,7 +126,7 @@ class Fences:
         An agent may write the configuration. So one that cannot be used, or that names another place, does not open
         the default state directory.
         """
-        if folder not in self.kept:
+        if folder not in self.cached:
             try:
                 place = find_place(folder, self.environment)
             except AutoscirubError as error:
@@ -136,8 +136,8 @@ class Fences:
             states = [place.state] if place else []
             if root and os.path.lexists(f"{root}/{DEFAULT}/run_manifest.json"):
                 states.append(f"{root}/{DEFAULT}")
-            self.kept[folder] = Fence(root, tuple(dict.fromkeys(states))) if root and states else None
-        return self.kept[folder]
+            self.cached[folder] = Fence(root, tuple(dict.fromkeys(states))) if root and states else None
+        return self.cached[folder]
 
     def hit(self, path: str, cwd: str | None, how: How) -> Hit | None:
         """What `path`, as it is named from `cwd`, leads to that is guarded. `cwd` None: not known."""
@@ -166,7 +166,7 @@ class Fences:
                 yield fence
 
     def _by_name(self, path: str) -> Hit | None:
-        """A path whose beginning is not known: told by the one name that is ours alone."""
+        """For a path whose beginning is unknown: recognised by the names that only autoscirub uses."""
         for part in _parts(show(path)):
             if part == ".autoscirub":
                 return Hit(".autoscirub", "state")
@@ -180,7 +180,7 @@ def _existing(folder: str) -> str:
 
 
 def _locks(state: str) -> dict[str, Any]:
-    """What is locked there. Of a manifest that cannot be read nothing is known, so that all of it is."""
+    """What is locked there. If the manifest cannot be read, everything counts as locked."""
     try:
         manifest = read_json(f"{state}/run_manifest.json", MANIFEST_LIMIT)
     except StateError:
@@ -225,7 +225,7 @@ def _parts(path: str) -> list[str]:
 
 
 def _matches(pattern: str, name: str) -> bool:
-    """Whether the shell would put `name` for `pattern`. A leading dot must be written."""
+    """Whether the shell would expand `pattern` to `name`. A leading dot must be written out."""
     if not _is_pattern(pattern):
         return show(pattern) == name
     if name.startswith(".") and pattern[0] in "*?[":
@@ -242,6 +242,6 @@ def _reaches(parts: list[str], guarded: list[str], how: How, *, folder: bool) ->
     return how == "remove" if len(parts) < len(guarded) else len(parts) == len(guarded) or folder
 
 
-def _shown(path: str, root: str) -> str:
+def _relative(path: str, root: str) -> str:
     relative = os.path.relpath(path, root)
     return path if relative.startswith("..") else relative

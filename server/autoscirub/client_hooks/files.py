@@ -1,6 +1,6 @@
-"""Small files, read and written with the standard library alone: the early exits must cost nothing.
+"""Reads and writes small files with the standard library alone, so that a hook with nothing to do exits fast.
 
-The same care as in `store.files`: nothing is followed, nothing can block, and nobody reads half a file.
+The same care as in `store.files`: no link is followed, nothing can block, and nobody reads half a file.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def read_json(path: str, limit: int) -> dict[str, Any] | None:
 
 
 def write_atomic(path: str, data: bytes) -> None:
-    """Write beside it and rename. Raises StateError where that cannot be done."""
+    """Write to a temporary file next to it and rename. Raises StateError where that cannot be done."""
     # The name is one that the state directory's .gitignore leaves out, and that the next command sweeps away.
     temporary = f"{os.path.dirname(path)}/.tmp-{os.urandom(8).hex()}"
     try:

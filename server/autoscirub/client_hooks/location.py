@@ -1,7 +1,7 @@
-"""Where the project and its state are, found fast: the usual cases without loading the store.
+"""Finds the project and its state directory fast: the usual cases without loading the store.
 
-The rules are `store.resolving`'s. Wherever a configuration or a variable could say otherwise than the default, that
-function is asked; a test holds the two against each other.
+The rules are `store.resolving`'s. Wherever a configuration or a variable could override the default, that function is
+called; a test compares the two.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The files that a patch in Codex's own form names: what `apply_patch` adds, updates, deletes and moves."""
+"""Finds the files that a patch for Codex's `apply_patch` adds, updates, deletes or moves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent is about to use a tool: refused where it would write to what is guarded; a verification is noted."""
+"""The PreToolUse hook: refuses a tool call that would write to what is guarded, and notes a verification."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ _OWN_TOOLS = re.compile(r"mcp__.*autoscirub.*__(?:check|plan_round)")
 
 
 def answer_tool(
-    given: dict[str, Any], project: str | None = None, state_dir: str | None = None
+    payload: dict[str, Any], project: str | None = None, state_dir: str | None = None
 ) -> dict[str, Any] | None:
-    """What the client is to be told at PreToolUse; None: nothing against it."""
-    tool = text_of(given, "tool_name") or ""
-    values = given.get("tool_input")
+    """The hook's answer at PreToolUse; None: no objection."""
+    tool = text_of(payload, "tool_name") or ""
+    values = payload.get("tool_input")
     arguments = values if isinstance(values, dict) else {"command": values}
-    cwd = os.path.realpath(folder_of(given))
+    cwd = os.path.realpath(folder_of(payload))
     environment = dict(os.environ)
     if project:
         environment["AUTOSCIRUB_PROJECT"] = project
     if state_dir:
         environment["AUTOSCIRUB_STATE_DIR"] = state_dir
     if _OWN_TOOLS.fullmatch(tool):
-        # The server begins where its client says that it works; a shell, where it is.
+        # The server starts from the folder that its client names; a shell, from its own working directory.
         begin = os.environ.get("CLAUDE_PROJECT_DIR") or cwd
         begin = os.path.realpath(begin) if os.path.isdir(begin) else cwd
-        _note(given, begin, environment, text_of(arguments, "project"), text_of(arguments, "state_dir"))
+        _note(payload, begin, environment, text_of(arguments, "project"), text_of(arguments, "state_dir"))
         return None
     fences = Fences(environment)
-    hit = _hit(given, tool, arguments, cwd, fences)
+    hit = _hit(payload, tool, arguments, cwd, fences)
     if hit is None:
         if fences.faults and fences.at(cwd) is None:
             raise StateError(fences.faults[0])
@@ -54,7 +54,9 @@ def answer_tool(
     }
 
 
-def _hit(given: dict[str, Any], tool: str, arguments: dict[str, Any], cwd: str, fences: Fences) -> Hit | None:
+def _hit(
+    payload: dict[str, Any], tool: str, arguments: dict[str, Any], cwd: str, fences: Fences
+) -> Hit | None:
     path = text_of(arguments, "file_path", "notebook_path", "path")
     if tool in FILE_TOOLS and path is not None:
         return fences.literal_hit(os.path.expanduser(path), cwd)
@@ -75,23 +77,23 @@ def _hit(given: dict[str, Any], tool: str, arguments: dict[str, Any], cwd: str, 
         hit = shell.look(command, Surroundings(cwd)) if isinstance(command, str) else None
     if hit is None:
         for call in shell.verifying:
-            _note(given, call.cwd or cwd, fences.environment, call.project, call.state_dir)
+            _note(payload, call.cwd or cwd, fences.environment, call.project, call.state_dir)
     return hit
 
 
 def _note(
-    given: dict[str, Any],
+    payload: dict[str, Any],
     cwd: str,
     environment: Mapping[str, str],
     project: str | None,
     state_dir: str | None,
 ) -> None:
-    """Remember that this conversation verifies: the round that comes of it is its own."""
+    """Remember that this conversation verifies: the round that this opens is its own."""
     from autoscirub.client_hooks.sessions import opened_sessions
 
     named = os.path.join(cwd, project) if project else None
     place = find_place(cwd, environment, project=named, state_dir=state_dir)
     if place is not None:
         with opened_sessions(place.state) as sessions:
-            sessions.verified(session_of(given))
+            sessions.verified(session_of(payload))
             sessions.save()

@@ -1,4 +1,4 @@
-"""What the hooks remember of each conversation: when it verified, and what it was sent back for.
+"""Stores what the hooks remember of each conversation: when it verified, and what it was sent back for.
 
 One small file in the state directory's `logs/`, which is not committed. Nothing rests on it but reminders.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FILE_NAME = "logs/sessions.json"
-KEPT = 100
+MOST_SESSIONS = 100
 """Conversations that are remembered, the latest."""
 _LIMIT = 256 * 1024
 _TRIES = 20
@@ -48,7 +48,7 @@ class Sessions:
         self._entry(agent).update(sent_back=time.time(), pending=True, what=what)
 
     def take_pending(self, agent: str) -> bool:
-        """Whether the agent was sent back the last time that it wanted to end. Asking takes it away."""
+        """Whether the agent was sent back the last time that it wanted to end. The call clears this."""
         return bool(self.entries.get(agent, {}).pop("pending", False))
 
     def was_sent_back(self, agent: str, what: str) -> bool:
@@ -67,7 +67,7 @@ class Sessions:
     def save(self) -> None:
         """Write it. Raises StateError where that cannot be done."""
         latest = sorted(self.entries.items(), key=lambda pair: _number(pair[1].get("seen")), reverse=True)
-        text = json.dumps({"sessions": dict(latest[:KEPT])}, indent=1)
+        text = json.dumps({"sessions": dict(latest[:MOST_SESSIONS])}, indent=1)
         write_atomic(self.path, text.encode("utf-8", "backslashreplace"))
 
     def _entry(self, key: str) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""An agent wants to end: whether it is sent back once, and what it is told.
+"""The Stop hook: decides whether an agent that wants to end is sent back once, and with which message.
 
-It is reminded of what is open, and may end by saying so. Whatever cannot be told lets it end.
+It is reminded of what is open, and may end by saying so. Where anything is uncertain, it may end.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _REPORT_LIMIT = 64 * 1024 * 1024
 
 @dataclass(frozen=True)
 class StopContext:
-    """What is decided on. Everything is as it was found; nothing was run."""
+    """The facts that the decision rests on, as they were found; nothing was run."""
 
     sent_back_before: bool = False
-    """Of exactly this."""
+    """Whether this agent was sent back before for exactly the same."""
     ended: str | None = None
     """How the loop ended."""
     changed: bool = False
@@ -46,9 +46,9 @@ class StopContext:
 
 
 RULES: tuple[tuple[str, Why | None], ...] = (
-    # the first that applies; the names are Situation's
+    # the first that applies; the names are those of StopContext
     ("ended in error", None),  # a check records nothing then
-    ("told_before", None),
+    ("sent_back_before", None),
     ("changed", "changed"),
     ("ended", None),
     ("all_satisfied", None),
@@ -65,15 +65,15 @@ def why_back(situation: StopContext) -> Why | None:
 
 
 def answer_stop(
-    given: dict[str, Any], project: str | None = None, state_dir: str | None = None
+    payload: dict[str, Any], project: str | None = None, state_dir: str | None = None
 ) -> dict[str, Any] | None:
-    """What the client is to be told at Stop and SubagentStop; None: let it end.
+    """The hook's answer at Stop and SubagentStop; None: the agent may end.
 
-    Raises ConfigError and StateError where the state cannot be used; the edge lets the agent end then.
+    Raises ConfigError and StateError where the state cannot be used; the agent may end then.
     """
-    if os.environ.get("AUTOSCIRUB_PLAN") or text_of(given, "permission_mode") == "plan":
+    if os.environ.get("AUTOSCIRUB_PLAN") or text_of(payload, "permission_mode") == "plan":
         return None  # `autoscirub run` verifies by itself; and who may only plan can close nothing
-    place = find_place(folder_of(given), os.environ, project=project, state_dir=state_dir)
+    place = find_place(folder_of(payload), os.environ, project=project, state_dir=state_dir)
     if place is None and os.environ.get(
         "CLAUDE_PROJECT_DIR"
     ):  # it went elsewhere, and the work is still there
@@ -86,33 +86,33 @@ def answer_stop(
     from autoscirub.client_hooks.sessions import opened_sessions
 
     with opened_sessions(place.state) as sessions:
-        agent = agent_of(given)
+        agent = agent_of(payload)
         pending = sessions.take_pending(agent)
         if pending:
             sessions.save()
-        if pending or given.get("stop_hook_active") or _only_talked(given):
+        if pending or payload.get("stop_hook_active") or _only_talked(payload):
             return None
-        looked = _ChangeScan.at(place, lock)
-        if looked is None:
+        scan = _ChangeScan.at(place, lock)
+        if scan is None:
             return None
-        opener = sessions.opener(looked.verified_at) if looked.verified_at else None
+        opener = sessions.opener(scan.verified_at) if scan.verified_at else None
         situation = StopContext(
             ended=text_of(_part(_part(manifest, "loop"), "ended"), "state"),
-            changed=bool(looked.changed),
-            own_round=opener == session_of(given),
-            all_satisfied=(looked.report or {}).get("all_satisfied") is True,
-            sent_back_before=sessions.was_sent_back(agent, looked.digest),
+            changed=bool(scan.changed),
+            own_round=opener == session_of(payload),
+            all_satisfied=(scan.report or {}).get("all_satisfied") is True,
+            sent_back_before=sessions.was_sent_back(agent, scan.digest),
         )
         why = why_back(situation)
         if why is None or _at_work(place):
             return None
-        message = looked.message(
-            why, list(lock.get("criteria") or []), started=bool(text_of(given, "agent_id"))
+        message = scan.message(
+            why, list(lock.get("criteria") or []), started=bool(text_of(payload, "agent_id"))
         )
         if message is None:
             return None
-        sessions.send_back(agent, looked.digest)
-        sessions.save()  # before it is said: without the note it might be said twice
+        sessions.send_back(agent, scan.digest)
+        sessions.save()  # before answering: without the note the agent might be sent back twice
     return {"decision": "block", "reason": message}
 
 
@@ -134,7 +134,7 @@ class _ChangeScan:
 
     @classmethod
     def at(cls, place: HookLocation, lock: dict[str, Any]) -> _ChangeScan | None:
-        """None where the look would go beyond its bounds."""
+        """None where the scan would exceed its bounds."""
         name = f"{place.state}/verification_report.json"
         report = read_json(name, _REPORT_LIMIT)
         verification = read_json(f"{place.state}/verification.json", _REPORT_LIMIT)
@@ -144,7 +144,7 @@ class _ChangeScan:
         at = max(filter(None, times), default=None)
         if report is None:
             name, at = f"{place.state}/run_manifest.json", text_of(lock, "frozen_at")
-        # What was kept from an earlier check is dated then; when the last one was, its event says.
+        # A result reused from an earlier check has its date; the log says when the last check was.
         last = (_verified_at(place.state) if report is not None else None) or at
         digests, certain = digests_of(report, verification)
         found = changes_since(place.root, place.state, reference_time(name, last), digests, certain, Bounds())
@@ -176,7 +176,7 @@ class _ChangeScan:
 
 
 def _verified_at(state: str) -> str | None:
-    """When a round was verified last, as the log of the rounds has it; None where that cannot be read."""
+    """When a round was last verified, by the log of the rounds; None where that cannot be read."""
     try:
         data = read_bytes(f"{state}/revisions/events.jsonl", _REPORT_LIMIT)
     except StateError:
@@ -192,7 +192,7 @@ def _verified_at(state: str) -> str | None:
 
 
 def _not_ignored(root: str, paths: list[str]) -> list[str]:
-    """Of newer files that nothing rests on, those that git does not ignore; of very many, the first."""
+    """Those of the newer files that git does not ignore; of very many, only the first are considered."""
     if not paths or not _in_repository(root):
         return paths
     from pathlib import Path
@@ -233,12 +233,12 @@ _NAMED = re.compile(rb'"name"\s*:\s*"([^"]{1,200})"')
 _TRANSCRIPT_LIMIT = 8 * 1024 * 1024
 
 
-def _only_talked(given: dict[str, Any]) -> bool:
+def _only_talked(payload: dict[str, Any]) -> bool:
     """Whether the transcript shows that the agent has called nothing that could change a file.
 
     Without a transcript that can be read this is not known, and False.
     """
-    path = text_of(given, "agent_transcript_path", "transcript_path")
+    path = text_of(payload, "agent_transcript_path", "transcript_path")
     if path is None:
         return False
     try:

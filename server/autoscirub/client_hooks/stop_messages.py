@@ -1,4 +1,4 @@
-"""The words for an agent that is sent back: what is open, the one next call, and that it may end by saying so."""
+"""Writes the message for an agent that is sent back: what is open, the next call, and that it may end now."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def tell(
     criteria: Sequence[str],
     started: bool = False,
 ) -> str | None:
-    """What the agent reads, `started` by another or not; None where nothing is open and nothing has changed.
+    """What the agent reads; None where nothing is open and nothing has changed. `started`: by another agent.
 
-    Raises StateError where the report is not one.
+    Raises StateError where the report is invalid.
     """
     lines = [_reason(changed, why)]
     if report is None:
         lines += [
-            "None of the requirements was looked at yet:",
+            "None of the requirements was checked yet:",
             *_listed([f"? {_plain(name)}" for name in criteria]),
         ]
     else:
@@ -102,16 +102,16 @@ def _next(report: dict[str, Any] | None, why: str, planned: bool) -> str:
 
 _LEAVE = (
     "Or end now: say in your answer which of these are open and why, and do not call the work done. "
-    "You are asked this once."
+    "You are asked this only once."
 )
 _LEAVE_UNCHECKED = (
     "Or end now: say in your answer that files have changed since the last check, and do not call the work done. "
     "You are asked this once."
 )
-_REPORT = "Who started you is given your next answer alone: put your whole report into it."
+_REPORT = "Whoever started you sees only your next answer: put your whole report into it."
 
 
 def _plain(text: str) -> str:
-    """One line of bounded, printable text: it comes out of files that anybody may have written."""
+    """One line of bounded, printable text: anybody may have written the files that it comes from."""
     line = " ".join("".join(each if each.isprintable() else " " for each in text).split())
     return line if len(line) <= _MOST_GAP else f"{line[: _MOST_GAP - 1]}…"

@@ -1,4 +1,4 @@
-"""Blinded workspaces, confined read-only tools, judge backends, and verdicts that are checked before they count."""
+"""Asking a judge: blinded workspaces, read-only tools, backends, and verdicts that are checked before they count."""
 
 import lazy_loader
 

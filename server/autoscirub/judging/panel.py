@@ -1,8 +1,8 @@
-"""A panel: one question to several judges at once, each on its own, and the one answer that enough of them give."""
+"""Asks several judges the same question independently and accepts the answer that enough of them agree on."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from autoscirub.errors import AutoscirubError, ConfigError, JudgeError
@@ -14,7 +14,8 @@ from autoscirub.judging.backends import (
     one_line,
     repair_within,
 )
-from autoscirub.models import CriterionVerdict, HypothesisVerdict, Member, Usage
+from autoscirub.judging.verdicts import SettledVerdict
+from autoscirub.models import Member, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,18 +23,21 @@ if TYPE_CHECKING:
     import anyio
 
     from autoscirub.judging.backends import Backend, SpendLimit
+    from autoscirub.judging.verdicts import CheckedVerdict
     from autoscirub.models import JudgeReply, JudgeRequest
 
 
 @dataclass(frozen=True)
 class ReadReply:
-    """A reply, read: a verdict, or the faults for which there is none."""
+    """A parsed and checked reply: a verdict with what stands against it, or the faults because of which there is none."""
 
-    verdict: CriterionVerdict | HypothesisVerdict | None = None
+    checked: CheckedVerdict | None = None
     faults: str = ""
-    """What the judge is told when it is asked to repair its reply. Looked at where there is no verdict."""
-    problems: list[str] = field(default_factory=list)
-    """Why a verdict does not count as it stands: its flag is then null."""
+    """What the judge is told when it is asked to repair its reply. Used only where there is no verdict."""
+    question: str = ""
+    """What it is asked about its verdict; empty where the verdict counts as it is."""
+    again: Callable[[JudgeReply], SettledVerdict] | None = None
+    """Reads its answer to that question."""
 
 
 def panel_answer(members: Sequence[Member], agree: int) -> bool | None:
@@ -47,16 +51,16 @@ def panel_answer(members: Sequence[Member], agree: int) -> bool | None:
 
 
 def verdict_fault(members: Sequence[Member], agree: int, answer: bool | None) -> str | None:
-    """Why a kept verdict cannot be one that this package reached; None when it can.
+    """Why a recorded verdict cannot be one that this package gave; None when it can.
 
-    A member counts as its own verdict says, or not at all where that has problems, or where there is none.
+    A member counts as its own verdict says, or not at all where that verdict has problems or is missing.
     """
     for member in members:
         flag = None if member.verdict is None else member.verdict.flag
         if member.answer is not (None if member.problems or member.error else flag):
-            return f"member {member.member} counts as {member.answer}, and its verdict says {flag}"
+            return f"member {member.member} counts as {member.answer}, but its verdict says {flag}"
     if panel_answer(members, agree) is not answer:
-        return f"it says {answer}, and its members do not come to that"
+        return f"it says {answer}, but its members do not add up to that"
     return None
 
 
@@ -67,8 +71,8 @@ def panel_error(members: Sequence[Member]) -> str | None:
     reasons = list(dict.fromkeys(member.error or "" for member in members))
     if len(reasons) == 1:
         return reasons[0]
-    told = "; ".join(f"member {member.member}: {member.error}" for member in members)
-    return f"none of {len(members)} members gave a verdict: {told}"
+    details = "; ".join(f"member {member.member}: {member.error}" for member in members)
+    return f"none of {len(members)} members gave a verdict: {details}"
 
 
 async def ask_panel(
@@ -82,11 +86,11 @@ async def ask_panel(
     spend_limit: SpendLimit | None = None,
     grace: float = GRACE_SECONDS,
 ) -> list[Member]:
-    """Ask all members at once, as far as `gate` lets them; in their order, each with its verdict or its own error.
+    """Ask all members at once, as far as `gate` permits; return them in order, each with its verdict or its own error.
 
-    Where `read` finds no verdict, that member is asked once to repair its reply. It is called in threads. A failure
-    of one is its own.
-    Cancelled, what was started has ended before this goes on. Raises ConfigError for a panel that could never agree.
+    Where `read` finds no verdict, that member is asked once to repair its reply, and where a verdict does not count as
+    it is, it is asked once about that; `read` is called in threads. A member that fails does not affect the others. On cancellation, what was started ends before this returns.
+    Raises ConfigError for a panel that could never agree.
     """
     import anyio
 
@@ -118,33 +122,46 @@ async def _ask_member(
     from anyio.to_thread import run_sync
 
     replies: list[JudgeReply] = []
+
+    async def ask_back(text: str) -> JudgeReply:
+        replies.append(
+            await repair_within(backend, request, replies[-1], text, spend_limit=spend_limit, grace=grace)
+        )
+        _refuse_together(backend.name, request, replies)
+        return replies[-1]
+
     try:
         replies.append(await ask_within(backend, request, spend_limit=spend_limit, grace=grace))
-        found = await run_sync(read, replies[0])  # it looks into files, and others are waited for
-        if found.verdict is None:
-            replies.append(
-                await repair_within(
-                    backend, request, replies[0], found.faults, spend_limit=spend_limit, grace=grace
-                )
-            )
-            found = await run_sync(read, replies[1])
-            _refuse_together(backend.name, request, replies)
+        # Reading opens files, and the event loop must serve the others meanwhile.
+        found = await run_sync(read, replies[0])
+        if found.checked is None:
+            found = await run_sync(read, await ask_back(found.faults))
     except AutoscirubError as error:
         return _failed(request, replies, error)
-    reply, usage = replies[-1], _together([reply.usage for reply in replies])
-    if found.verdict is None:
+    if found.checked is None:
         unread = (
-            f"judge {backend.name}: its reply cannot be read, also after one repair: {one_line(found.faults)}"
+            f"judge {backend.name}: its reply cannot be read, even after one repair: {one_line(found.faults)}"
         )
-        return _failed(request, replies, JudgeError(unread, reply.text))
+        return _failed(request, replies, JudgeError(unread, replies[-1].text))
+    settled = SettledVerdict(found.checked.verdict, remarks=found.checked.remarks)
+    if found.question and found.again is not None:
+        try:
+            settled = await run_sync(found.again, await ask_back(found.question))
+        except AutoscirubError as error:
+            points = [*found.checked.faults, *found.checked.questions]
+            settled = SettledVerdict(
+                found.checked.verdict, problems=[*points, f"it could not be asked again: {error}"]
+            )
     return Member(
         member=request.member,
-        verdict=found.verdict,
-        answer=None if found.problems else found.verdict.flag,
-        problems=list(found.problems),
-        raw=reply.text,
-        model_served=reply.model_served,
-        usage=usage,
+        verdict=settled.verdict,
+        answer=None if settled.problems else settled.verdict.flag,
+        problems=settled.problems,
+        remarks=settled.remarks,
+        confirmed=settled.confirmed,
+        raw=replies[0].text if len(replies) == 1 else "\n\n".join(reply.text for reply in replies),
+        model_served=replies[-1].model_served,
+        usage=_together([reply.usage for reply in replies]),
     )
 
 
@@ -169,17 +186,18 @@ def _refuse_together(name: str, request: JudgeRequest, replies: list[JudgeReply]
     cost = _together([reply.usage for reply in replies]).cost_usd
     if request.money is not None and cost is not None and cost > request.money:
         raise JudgeError(
-            f"judge {name}: money limit reached: ${cost:.4g} of ${request.money:.4g} (judge.money), with the repair",
+            f"judge {name}: money limit reached: ${cost:.4g} of ${request.money:.4g} (judge.money), with what was asked back",
             replies[-1].text,
         )
 
 
 def _together(usages: Sequence[Usage]) -> Usage:
-    """The usage of a reply and its repair. What one of them does not tell is not known of both."""
+    """The usage of a reply and its repair together. A value that one of them does not report is unknown for both."""
     if not usages:
         return Usage()
     sums = {}
     for key in ("input_tokens", "output_tokens", "turns", "cost_usd", "recorded_cost_usd"):
         values = [getattr(usage, key) for usage in usages]
         sums[key] = None if None in values else sum(values)
-    return Usage(**sums, seconds=sum(usage.seconds for usage in usages))
+    basis = next((usage.price_basis for usage in usages if usage.price_basis), None)
+    return Usage(**sums, price_basis=basis, seconds=sum(usage.seconds for usage in usages))

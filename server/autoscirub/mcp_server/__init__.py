@@ -1,4 +1,4 @@
-"""Where agents work: the MCP server. It parses, calls one function below, and answers with what comes next."""
+"""Floor 5: the MCP server, for agents. It parses, calls one function below, and answers with what comes next."""
 
 from __future__ import annotations
 

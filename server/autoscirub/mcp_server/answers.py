@@ -1,4 +1,4 @@
-"""What each tool answers: small, typed, and with the one next call. Links lead to the whole."""
+"""The models of the tools' answers: small, typed, with the one next call. Links lead to the full documents."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Progress(_Part):
 
 
 class ToolAnswer(_Part):
-    """What every answer says."""
+    """The fields of every answer."""
 
     project: str = Field(description="the project's folder")
     state_dir: str = Field(description="its state directory")
@@ -65,7 +65,7 @@ class ToolAnswer(_Part):
 
 
 class SlowAnswer(ToolAnswer):
-    """What an answer says that may come later: while running, job names what to wait for."""
+    """The fields of an answer that may come later: while running, job names what to wait for."""
 
     state: Literal["done", "running", "failed", "cancelled"] = "done"
     job: str | None = None
@@ -119,7 +119,7 @@ class CheckAnswer(SlowAnswer):
 
 
 class PlanAnswer(ToolAnswer):
-    """The plan as it is kept."""
+    """The plan as it is recorded."""
 
     round: int
     targets: list[str]
@@ -129,7 +129,7 @@ class EvaluateAnswer(ToolAnswer):
     """An expression's value, or why it has none."""
 
     answer: AnswerWord = Field(
-        description="holds for True and for any value but False and null, which settles nothing"
+        description="holds for True, does_not_hold for False; any other value is given, and decides nothing"
     )
     value: Any = None
     message: str
@@ -142,35 +142,35 @@ class ArtifactAnswer(ToolAnswer):
 
 
 class CriterionAnswer(SlowAnswer):
-    """What one criterion comes to now."""
+    """The result of one criterion now."""
 
     criterion: Gap | None = None
     decision: Brief | None = None
 
 
 class BlindAnswer(SlowAnswer):
-    """A blinded workspace, to look at."""
+    """A blinded workspace, for inspection."""
 
     path: str | None = None
     files: int | None = None
     bytes: int | None = None
-    shown: list[str] = Field(default_factory=list)
+    visible: list[str] = Field(default_factory=list)
     withheld: list[str] = Field(default_factory=list, description="what was left out, each with why")
 
 
 class JudgeToolAnswer(SlowAnswer):
-    """What the judge said."""
+    """The judge's answers."""
 
     decisions: list[Brief] = Field(default_factory=list)
     calls: int | None = None
-    kept: int | None = Field(
-        default=None, description="questions whose answer was kept, so that nobody was asked"
+    cached: int | None = Field(
+        default=None, description="questions with a cached result, so that nobody was asked"
     )
     spent: str | None = None
 
 
 class RerunAnswer(SlowAnswer):
-    """Whether the results came out of the code again."""
+    """Whether the code produced the same results again."""
 
     decision: Brief | None = None
     counts: dict[str, int] = Field(default_factory=dict)

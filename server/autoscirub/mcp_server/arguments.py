@@ -1,5 +1,5 @@
-"""What each tool takes. An argument that is not named here is refused: no argument chooses a judge, a profile file, a
-program, or a limit above the configuration's."""
+"""The models of the tools' arguments. Any other argument is refused: none chooses a judge, a profile file, a program,
+or a limit above the configuration's."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class SlowArguments(Arguments):
 
 
 class NextArguments(Arguments):
-    """Nothing besides."""
+    """No arguments of its own."""
 
 
 class WriteArguments(Arguments):
@@ -93,7 +93,7 @@ class CheckArguments(SlowArguments):
         max_length=1000,
         description="Criteria that cannot be met, and why. They stay unmet; it is said, and ends the loop.",
     )
-    fresh: bool = Field(default=False, description="Decide everything anew; reuse no kept answer.")
+    fresh: bool = Field(default=False, description="Re-evaluate everything; ignore cached results.")
 
 
 class PlanArguments(Arguments):
@@ -110,14 +110,16 @@ class EvaluateArguments(Arguments):
     """An expression, and what to evaluate it on."""
 
     expr: str = Field(min_length=1, max_length=10_000, description="Such as 0.5 < results.slope < 1.5")
-    results: dict[str, Any] | None = Field(default=None, description="Results given here, instead of a file.")
+    results: dict[str, Any] | None = Field(
+        default=None, description="Results passed here, instead of a file."
+    )
     results_file: _Path | None = Field(
         default=None, description="A JSON file in the project. Default: the project's results."
     )
 
 
 class ArtifactArguments(Arguments):
-    """A file to look at."""
+    """A file to check."""
 
     path: _Path = Field(description="Relative to the project.")
     format: str | None = Field(default=None, max_length=40, description="Default: what the suffix says.")
@@ -155,11 +157,11 @@ class JobArguments(SlowArguments):
 
 
 class RerunArguments(SlowArguments):
-    """Nothing besides."""
+    """No arguments of its own."""
 
 
 class StatusArguments(Arguments):
-    """Nothing besides."""
+    """No arguments of its own."""
 
 
 class ValidateArguments(Arguments):
@@ -179,4 +181,4 @@ class VerifyArguments(SlowArguments):
 
 
 class AuditArguments(Arguments):
-    """Nothing besides."""
+    """No arguments of its own."""

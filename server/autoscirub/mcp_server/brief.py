@@ -1,4 +1,4 @@
-"""Making an answer small: Decisions in brief, and lists cut until the whole fits what a client takes."""
+"""Makes answers small: Decisions in brief, and lists cut until an answer fits what a client accepts."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def next_of(call: NextCall) -> Next:
 def fitted(answer: Answer, limit: int = ANSWER_BYTES) -> Answer:
     """`answer`, its longest lists cut until its JSON fits `limit` bytes; `left_out` says how much was.
 
-    What is decided stands in single fields, which are never cut.
+    The conclusions are in single fields, which are never cut.
     """
     lists = {name: value for name, value in answer if isinstance(value, list) and value}
     left_out = dict(answer.left_out)
@@ -90,10 +90,10 @@ def fitted(answer: Answer, limit: int = ANSWER_BYTES) -> Answer:
         )
         if not longest:
             break
-        kept = lists[longest][: len(lists[longest]) // 2]
-        left_out[longest] = left_out.get(longest, 0) + len(lists[longest]) - len(kept)
-        lists[longest] = kept
-        answer = answer.model_copy(update={longest: kept, "left_out": left_out})
+        shortened = lists[longest][: len(lists[longest]) // 2]
+        left_out[longest] = left_out.get(longest, 0) + len(lists[longest]) - len(shortened)
+        lists[longest] = shortened
+        answer = answer.model_copy(update={longest: shortened, "left_out": left_out})
     return answer
 
 

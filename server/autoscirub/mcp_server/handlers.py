@@ -1,4 +1,4 @@
-"""What each tool does: a place and its arguments in, an answer out. One function below does the work.
+"""What each tool does: a project and arguments in, an answer out. One function below does the work.
 
 Nothing here knows the protocol, so that a job's process need not load it.
 """
@@ -31,14 +31,14 @@ from autoscirub.mcp_server.brief import briefs, cut, gap_of, next_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from autoscirub.mcp_server import arguments as given
+    from autoscirub.mcp_server import arguments as inputs
     from autoscirub.mcp_server.projects import ServedProject
     from autoscirub.models import Decision, Status
     from autoscirub.workflow.rounds import RoundCheck
 
 LOOK_AGAIN = Next(tool="next", why="it says where the project stands, and what comes next")
 """After a tool that only looked."""
-_SHOWN = 200
+_MOST_LISTED = 200
 
 
 def _base(place: ServedProject, next_call: Next = LOOK_AGAIN, **more: Any) -> dict[str, Any]:
@@ -54,15 +54,15 @@ def _and_next(place: ServedProject, **more: Any) -> dict[str, Any]:
     )
 
 
-def next_(place: ServedProject, _arguments: given.NextArguments) -> NextAnswer:
+def next_(place: ServedProject, _arguments: inputs.NextArguments) -> NextAnswer:
     """Where it stands, and the one next call; the state directory is made where there is none."""
     from autoscirub.workflow import next_call
 
     found, call = next_call(place.project, state_dir=place.state_dir)
-    return NextAnswer(**_base(place, next_of(call)), **_standing(place, found))
+    return NextAnswer(**_base(place, next_of(call)), **_status_fields(place, found))
 
 
-def _standing(place: ServedProject, found: Status) -> dict[str, Any]:
+def _status_fields(place: ServedProject, found: Status) -> dict[str, Any]:
     from autoscirub.store import running
 
     return {
@@ -73,13 +73,13 @@ def _standing(place: ServedProject, found: Status) -> dict[str, Any]:
             *(found.loop.inconclusive if found.loop else {}),
         ],
         "decisions": briefs(found.decisions),
-        "faults": [cut(fault) for fault in found.faults[:_SHOWN]],
-        "notices": [cut(notice) for notice in found.notices[:_SHOWN]],
+        "faults": [cut(fault) for fault in found.faults[:_MOST_LISTED]],
+        "notices": [cut(notice) for notice in found.notices[:_MOST_LISTED]],
         "jobs": running(place.state_dir),
     }
 
 
-def status(place: ServedProject, _arguments: given.StatusArguments) -> StatusAnswer:
+def status(place: ServedProject, _arguments: inputs.StatusArguments) -> StatusAnswer:
     """The same, with the files; nothing is written."""
     from autoscirub.store import running
     from autoscirub.workflow import call_of
@@ -88,7 +88,7 @@ def status(place: ServedProject, _arguments: given.StatusArguments) -> StatusAns
     found = look(place.project, state_dir=place.state_dir)
     return StatusAnswer(
         **_base(place, next_of(call_of(found, next(iter(running(place.state_dir)), None)))),
-        **_standing(place, found),
+        **_status_fields(place, found),
         project_source=place.project_source,
         state_source=place.state_source,
         config=found.config_source,
@@ -98,7 +98,7 @@ def status(place: ServedProject, _arguments: given.StatusArguments) -> StatusAns
     )
 
 
-def write(place: ServedProject, arguments: given.WriteArguments) -> WriteAnswer:
+def write(place: ServedProject, arguments: inputs.WriteArguments) -> WriteAnswer:
     """A draft, or the rubric before its freeze."""
     from autoscirub.workflow import write_state
 
@@ -120,7 +120,7 @@ def write(place: ServedProject, arguments: given.WriteArguments) -> WriteAnswer:
     )
 
 
-def freeze(place: ServedProject, arguments: given.FreezeArguments) -> FreezeAnswer:
+def freeze(place: ServedProject, arguments: inputs.FreezeArguments) -> FreezeAnswer:
     """Lock what decides."""
     from autoscirub.workflow.locks import freeze as run
 
@@ -137,7 +137,7 @@ def freeze(place: ServedProject, arguments: given.FreezeArguments) -> FreezeAnsw
 
 
 def check(
-    place: ServedProject, arguments: given.CheckArguments, progress: Callable[[int, int], None]
+    place: ServedProject, arguments: inputs.CheckArguments, progress: Callable[[int, int], None]
 ) -> CheckAnswer:
     """Everything that is set up, once; with a frozen rubric, a verification of a round."""
     from autoscirub.workflow import answer_of, call_after
@@ -164,7 +164,7 @@ def check(
         ended=checked.ended.state if checked.ended else None,
         why_ended=cut(checked.ended.why) if checked.ended else None,
         open=[gap_of(result) for result in report.criteria if not result.satisfied] if report else [],
-        decisions=briefs(_beside_criteria(checked)),
+        decisions=briefs(_other_decisions(checked)),
         whole=_whole(checked),
     )
 
@@ -175,12 +175,12 @@ def _whole(checked: RoundCheck) -> str | None:
     return "autoscirub://state/verification.json" if checked.verification is not None else None
 
 
-def _beside_criteria(checked: RoundCheck) -> list[Decision]:
+def _other_decisions(checked: RoundCheck) -> list[Decision]:
     criteria = {id(decision) for decision in (checked.report.decisions if checked.report else [])}
     return [decision for decision in checked.decisions if id(decision) not in criteria]
 
 
-def plan(place: ServedProject, arguments: given.PlanArguments) -> PlanAnswer:
+def plan(place: ServedProject, arguments: inputs.PlanArguments) -> PlanAnswer:
     """The plan of the open round."""
     from autoscirub.workflow.rounds import plan_round
 
@@ -193,41 +193,36 @@ def plan(place: ServedProject, arguments: given.PlanArguments) -> PlanAnswer:
     )
 
 
-def evaluate(place: ServedProject, arguments: given.EvaluateArguments) -> EvaluateAnswer:
-    """One expression, on the project's results, a file in the project, or results given."""
-    from autoscirub.checks.expressions import evaluate_expr
-    from autoscirub.checks.predictions import plain_value
-    from autoscirub.errors import NotEvaluable, ResultsError
+def evaluate(place: ServedProject, arguments: inputs.EvaluateArguments) -> EvaluateAnswer:
+    """One expression, on the project's results, a file in the project, or results passed with the call."""
+    from autoscirub import workflow
+    from autoscirub.checks import load_results
+    from autoscirub.errors import CheckError, ResultsError
 
-    try:
-        value = evaluate_expr(arguments.expr, _results(place, arguments))
-    except (ResultsError, NotEvaluable) as error:
-        return EvaluateAnswer(**_base(place), answer="inconclusive", message=cut(str(error)))
-    plain = plain_value(value)
-    shown = cut(f"{arguments.expr} is {value!r}")
-    fits = len(shown) < 600 or not isinstance(plain, (list, dict, str))
+    results = arguments.results
+    if arguments.results_file is not None:
+        if results is not None:
+            raise CheckError("results and results_file: give one of them")
+        try:
+            opened = place.open()
+            limit = opened.config.limits.results_bytes
+            results = load_results(opened.root, arguments.results_file, limit=limit).values
+        except ResultsError as error:
+            return EvaluateAnswer(**_base(place), answer="inconclusive", message=cut(str(error)))
+    found = workflow.evaluate(
+        arguments.expr, results=results, project=place.project, state_dir=place.state_dir
+    )
+    message = cut(found.message)
+    fits = len(message) < 600 or not isinstance(found.value, (list, dict, str))
     return EvaluateAnswer(
         **_base(place),
-        answer="inconclusive" if value is None else "does_not_hold" if value is False else "holds",
-        value=plain if fits else None,
-        message=shown,
+        answer=found.decision.answer.value,
+        value=found.value if fits else None,
+        message=message,
     )
 
 
-def _results(place: ServedProject, arguments: given.EvaluateArguments) -> Any:
-    from autoscirub.checks import find_results, load_results
-    from autoscirub.errors import CheckError
-
-    if arguments.results is not None:
-        if arguments.results_file is not None:
-            raise CheckError("results and results_file: give one of them")
-        return arguments.results
-    opened = place.open()
-    name = arguments.results_file or find_results(opened.root, opened.config.results)
-    return load_results(opened.root, name, limit=opened.config.limits.results_bytes).values
-
-
-def artifact(place: ServedProject, arguments: given.ArtifactArguments) -> ArtifactAnswer:
+def artifact(place: ServedProject, arguments: inputs.ArtifactArguments) -> ArtifactAnswer:
     """A file, really opened."""
     from autoscirub.checks.artifacts import check_artifact
 
@@ -236,7 +231,7 @@ def artifact(place: ServedProject, arguments: given.ArtifactArguments) -> Artifa
 
 
 def criterion(
-    place: ServedProject, arguments: given.CriterionArguments, _progress: Callable[[int, int], None]
+    place: ServedProject, arguments: inputs.CriterionArguments, _progress: Callable[[int, int], None]
 ) -> CriterionAnswer:
     """One criterion, looked at."""
     from autoscirub.workflow import verify_criterion
@@ -246,7 +241,7 @@ def criterion(
 
 
 def blind(
-    place: ServedProject, arguments: given.BlindArguments, progress: Callable[[int, int], None]
+    place: ServedProject, arguments: inputs.BlindArguments, progress: Callable[[int, int], None]
 ) -> BlindAnswer:
     """What a judge would be shown, in a fresh folder for temporary files."""
     import shutil
@@ -270,18 +265,18 @@ def blind(
         path=str(built.root),
         files=len(files),
         bytes=sum(file.size for file in files),
-        shown=[cut(file.path, 200) for file in files[:_SHOWN]],
-        withheld=[cut(f"{entry.path}: {entry.why}", 300) for entry in built.manifest.withheld[:_SHOWN]],
+        visible=[cut(file.path, 200) for file in files[:_MOST_LISTED]],
+        withheld=[cut(f"{entry.path}: {entry.why}", 300) for entry in built.manifest.withheld[:_MOST_LISTED]],
         left_out={
-            name: count - _SHOWN
-            for name, count in (("shown", len(files)), ("withheld", len(built.manifest.withheld)))
-            if count > _SHOWN
+            name: count - _MOST_LISTED
+            for name, count in (("visible", len(files)), ("withheld", len(built.manifest.withheld)))
+            if count > _MOST_LISTED
         },
     )
 
 
 def judge(
-    place: ServedProject, arguments: given.JudgeArguments, progress: Callable[[int, int], None]
+    place: ServedProject, arguments: inputs.JudgeArguments, progress: Callable[[int, int], None]
 ) -> JudgeToolAnswer:
     """The configured judge, asked."""
     from autoscirub.workflow.judges import judge as run
@@ -291,13 +286,13 @@ def judge(
         **_base(place, notices=done.notices),
         decisions=briefs(done.decisions),
         calls=done.calls,
-        kept=done.kept,
+        cached=done.cached,
         spent=done.spent or None,
     )
 
 
 def rerun(
-    place: ServedProject, _arguments: given.RerunArguments, _progress: Callable[[int, int], None]
+    place: ServedProject, _arguments: inputs.RerunArguments, _progress: Callable[[int, int], None]
 ) -> RerunAnswer:
     """The results, from the code, again."""
     from autoscirub.workflow import rerun as run
@@ -312,7 +307,7 @@ def rerun(
 
 
 def verify(
-    place: ServedProject, arguments: given.VerifyArguments, progress: Callable[[int, int], None]
+    place: ServedProject, arguments: inputs.VerifyArguments, progress: Callable[[int, int], None]
 ) -> VerifyAnswer:
     """The frozen predictions against the results, and the judge."""
     from autoscirub.workflow import verify as run
@@ -327,7 +322,7 @@ def verify(
     )
 
 
-def validate(place: ServedProject, arguments: given.ValidateArguments) -> ValidateAnswer:
+def validate(place: ServedProject, arguments: inputs.ValidateArguments) -> ValidateAnswer:
     """State files against their schemas."""
     from autoscirub.errors import PathRefused
     from autoscirub.store import is_path, leads_out
@@ -348,7 +343,7 @@ def validate(place: ServedProject, arguments: given.ValidateArguments) -> Valida
     )
 
 
-def audit(place: ServedProject, _arguments: given.AuditArguments) -> AuditAnswer:
+def audit(place: ServedProject, _arguments: inputs.AuditArguments) -> AuditAnswer:
     """What the record's conclusions rest on."""
     from autoscirub.report.audit import render_audit
     from autoscirub.workflow.audit import audit as look

@@ -1,7 +1,7 @@
-"""Serving over streamable HTTP, on loopback, to whoever has the token.
+"""Serves over streamable HTTP, on loopback, to whoever has the token.
 
-A page in a browser on this machine can send requests here too. It is kept out three times: it does not have the
-token, its Origin is another, and a name that was bound to loopback to fool the browser is not in our Host.
+A page in a browser on this machine can send requests here too. Three checks keep it out: it does not have the token,
+its Origin is another, and a name that was bound to loopback to fool the browser is not an accepted Host.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LEAST_TOKEN = 32
 _SESSIONS = 32
 _SESSION_SECONDS = 10 * 60
 _HEADER_SECONDS = 10.0
-"""For the whole head of a request: a connection that is held open without one takes a place from who has the token."""
+"""For the whole head of a request: an idle connection would take a place from those who have the token."""
 _CONNECTIONS = 128
 _BODY_BYTES = 4 * 1024 * 1024
 
@@ -44,31 +44,36 @@ def token() -> tuple[str, str]:
 
     Raises ConfigError for one that is too short to be a secret, and StateError where none can be kept.
     """
-    given = os.environ.get(TOKEN_VARIABLE)
-    if given:
-        if len(given) < _LEAST_TOKEN or not given.isascii() or not given.isprintable() or " " in given:
+    supplied = os.environ.get(TOKEN_VARIABLE)
+    if supplied:
+        if (
+            len(supplied) < _LEAST_TOKEN
+            or not supplied.isascii()
+            or not supplied.isprintable()
+            or " " in supplied
+        ):
             raise ConfigError(
-                f"{TOKEN_VARIABLE}: is no secret to be used; give at least {_LEAST_TOKEN} printable ASCII characters "
+                f"{TOKEN_VARIABLE}: is not a usable secret; set at least {_LEAST_TOKEN} printable ASCII characters "
                 "without spaces, such as those of: openssl rand -hex 32"
             )
-        return given, TOKEN_VARIABLE
+        return supplied, TOKEN_VARIABLE
     folder = user_data_dir()
     if folder is None:
         raise StateError(f"there is no user data directory to keep a token in; set {TOKEN_VARIABLE}")
     path = folder / _TOKEN_NAME
-    kept = _kept(path)
-    if kept is None:
-        kept = secrets.token_hex(32)
+    stored = _stored_token(path)
+    if stored is None:
+        stored = secrets.token_hex(32)
         before = os.umask(0o177)  # private from the first moment
         try:
-            write_atomic(path, f"{kept}\n".encode(), within=folder)
+            write_atomic(path, f"{stored}\n".encode(), within=folder)
         finally:
             os.umask(before)
     path.chmod(0o600)
-    return kept, str(path)
+    return stored, str(path)
 
 
-def _kept(path: Path) -> str | None:
+def _stored_token(path: Path) -> str | None:
     data = read_regular(path, limit=4096)
     if data is None:
         return None
@@ -108,12 +113,12 @@ class HttpGuard:
         def all_of(name: bytes) -> list[str]:
             return [value.decode("latin-1") for key, value in headers if key == name]
 
-        host, origin, given = all_of(b"host"), all_of(b"origin"), all_of(b"authorization")
+        host, origin, supplied = all_of(b"host"), all_of(b"origin"), all_of(b"authorization")
         if len(host) != 1 or host[0].lower() not in self._hosts:
             return 421, "Host: expected this server's own, such as 127.0.0.1 with its port"
         if len(origin) > 1 or any(each.lower() not in self._origins for each in origin):
             return 403, "Origin: no other page may use this server"
-        scheme, _, rest = given[0].partition(" ") if len(given) == 1 else ("", "", "")
+        scheme, _, rest = supplied[0].partition(" ") if len(supplied) == 1 else ("", "", "")
         right = hmac.compare_digest(rest.encode("latin-1"), self._secret)
         if scheme.lower() != "bearer" or not right:
             return (
@@ -137,7 +142,7 @@ async def _refuse(send: Send, status: int, why: str) -> None:
 
 
 def _impatient(seconds: float) -> type[Any]:
-    """uvicorn's protocol, which waits for a request's head as long as its sender likes, with a bound on that."""
+    """uvicorn's protocol with a limit on the wait for a request's head; by itself it waits for ever."""
     import h11
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -192,7 +197,7 @@ def serve_http(server: Server[Any], port: int) -> None:
     except OSError as cause:
         listening.close()
         raise ConfigError(f"--port {port}: cannot be listened on: {cause.strerror}; name another") from None
-    listening.listen(_CONNECTIONS)  # before anybody is told: the kernel keeps who comes until we take them
+    listening.listen(_CONNECTIONS)  # before announcing it: the kernel queues connections until we accept them
     port = listening.getsockname()[1]
     app = server.streamable_http_app(
         streamable_http_path=PATH,

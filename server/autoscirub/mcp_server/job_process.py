@@ -1,4 +1,4 @@
-"""A job's process: reads what was asked for, does it, and leaves the answer in the job's folder.
+"""The process of a job: reads the request, does the work, and leaves the answer in the job's folder.
 
 `mcp_server.jobs` starts it. The protocol is not loaded here, and what is printed goes to the job's log.
 """
@@ -29,7 +29,7 @@ class _Cancelled(BaseException):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Work on one job. Returns 0 when there is an answer, also one that says what went wrong."""
+    """Work on one job. Returns 0 when there is an answer, even one that reports an error."""
     folder, project = (Path(each) for each in (sys.argv[1:] if arguments is None else arguments))
     job = Job(folder)
     # The client may be gone, and the terminal with it.
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         answer = JobAnswer(state="cancelled", error="cancelled", at=now())
         try:
             answer = _work(job, project)
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # what was done is done, and is to be said
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the work is done, and its answer must be written
         except _Cancelled:
             pass  # the answer is what it was by then
         except AutoscirubError as error:
@@ -61,11 +61,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _work(job: Job, project: Path) -> JobAnswer:
     request = job.request
     spec = TOOLS[request.tool]
-    said = [float("-inf")]
+    last_report = [float("-inf")]
 
     def progress(done: int, total: int) -> None:
-        if time.monotonic() - said[0] >= _SAY_SECONDS:
-            said[0] = time.monotonic()
+        if time.monotonic() - last_report[0] >= _SAY_SECONDS:
+            last_report[0] = time.monotonic()
             job.say(done, total)
 
     place = ServedProject(project, _state_dir(job), job.id)

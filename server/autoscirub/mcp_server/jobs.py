@@ -1,4 +1,4 @@
-"""Starting, awaiting and cancelling jobs: processes of their own, which a client's end does not end."""
+"""Starts, awaits and cancels jobs: processes of their own, which outlive the client."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Jobs:
         return answer
 
     def cancel(self, job: Job) -> JobAnswer:
-        """End its process and all that it started, first asked to, then made to. One that has ended stays as it is."""
+        """End its process and all that it started, with SIGTERM, then SIGKILL. One that has ended stays as it is."""
         if (answer := self.ended(job)) is not None:
             return answer
         for signal_, seconds in ((signal.SIGTERM, _TERM_SECONDS), (signal.SIGKILL, _TERM_SECONDS)):
@@ -126,7 +126,7 @@ class Jobs:
         return answer
 
     def _signal(self, job: Job, number: signal.Signals) -> bool:
-        """Whether there was a process of the job's to signal. What the job's folder says is not believed: whoever can
+        """Whether there was a process of the job's to signal. The job's folder is not trusted: whoever can
         write there could name any process."""
         child = self._children.get(job.id)
         if child is not None and child.poll() is None:
@@ -175,10 +175,10 @@ def _is_worker(pid: int, job: Job) -> bool:
         if command.exists():
             words = command.read_bytes().split(b"\0")
         else:  # macOS has no /proc
-            told = subprocess.run(
+            listing = subprocess.run(
                 ["/bin/ps", "-o", "command=", "-p", str(pid)], capture_output=True, check=False, timeout=10
             )
-            words = told.stdout.split()
+            words = listing.stdout.split()
     except (OSError, subprocess.SubprocessError):
         return False
     return os.fsencode(job.folder) in words and any(b"mcp_server.job_process" in word for word in words)

@@ -1,4 +1,4 @@
-"""Which project a call is about: the one that the server was started in, or a folder in it. Nothing outside."""
+"""Resolves the project that a call is about: the one that the server was started in, or a folder in it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _Seen = tuple[str, tuple[str | None, ...], tuple[tuple[int, int, int, int] | Non
 
 @dataclass(frozen=True)
 class ServedProject:
-    """A project and its state directory, as they are handed on to what does the work."""
+    """A project and its state directory, as the handlers receive them."""
 
     project: Path
     state_dir: Path
@@ -46,14 +46,14 @@ class ServedProjects:
     project: Path | None = None
     state_dir: Path | None = None
     here: Path | None = None
-    _kept: dict[str, tuple[_Seen, ServedProject]] = field(default_factory=dict, compare=False, repr=False)
-    """The place that calls without arguments are about, as long as nothing is other that it was found by."""
+    _cached: dict[str, tuple[_Seen, ServedProject]] = field(default_factory=dict, compare=False, repr=False)
+    """The project for calls without arguments, valid while everything that it was found by is unchanged."""
 
     @classmethod
     def of_environment(cls, project: Path | None = None, state_dir: Path | None = None) -> ServedProjects:
         """As started: with `--project` and `--state-dir`, in the folder that the client says it works in."""
-        told = os.environ.get("CLAUDE_PROJECT_DIR") or None
-        here = Path(told).resolve() if told and Path(told).is_dir() else None
+        client_folder = os.environ.get("CLAUDE_PROJECT_DIR") or None
+        here = Path(client_folder).resolve() if client_folder and Path(client_folder).is_dir() else None
         return cls(project, state_dir, here)
 
     def of(self, project: str | None, state_dir: str | None) -> ServedProject:
@@ -61,11 +61,11 @@ class ServedProjects:
         be worked in, and for another state directory than the one that holds the project's record."""
         if project is not None or state_dir is not None:
             return self._find(project, state_dir)
-        kept = self._kept.get("")
-        if kept is not None and kept[0] == _seen(self, kept[1].project):
-            return kept[1]
+        cached = self._cached.get("")
+        if cached is not None and cached[0] == _seen(self, cached[1].project):
+            return cached[1]
         place = self._find(None, None)
-        self._kept[""] = _seen(self, place.project), place
+        self._cached[""] = _seen(self, place.project), place
         return place
 
     def _find(self, project: str | None, state_dir: str | None) -> ServedProject:
@@ -138,18 +138,18 @@ class ServedProjects:
                 f"state_dir: {state_dir}: lies outside of the project {default.project}; leave it out. A person names "
                 "another: AUTOSCIRUB_STATE_DIR, or state_dir in autoscirub.toml"
             )
-        if (kept := _record_of(default, wanted)) is not None:
-            # Or what is frozen and refuted there could be frozen again, elsewhere.
+        if (recorded := _record_of(default, wanted)) is not None:
+            # Otherwise what is frozen and refuted there could be frozen again elsewhere.
             raise ConfigError(
-                f"state_dir: {state_dir}: the record of this project is in {kept}; "
-                f"{'name that' if kept != default.state_dir else 'leave state_dir out'}. A person names another: "
+                f"state_dir: {state_dir}: the record of this project is in {recorded}; "
+                f"{'name that' if recorded != default.state_dir else 'leave state_dir out'}. A person names another: "
                 "AUTOSCIRUB_STATE_DIR, or state_dir in autoscirub.toml"
             )
         return location.state_dir
 
 
 def _refuse_shared(home: Location, other: Location) -> None:
-    """One record belongs to one project: what is satisfied in a part of it must not be written into its own."""
+    """One record belongs to one project: a result for a part of it must not be written into the record of the whole."""
     ours, theirs = Path(os.path.realpath(home.state_dir)), Path(os.path.realpath(other.state_dir))
     if theirs.is_relative_to(ours) or ours.is_relative_to(theirs):
         raise ConfigError(
@@ -171,12 +171,12 @@ def _record_of(default: Location, wanted: Path) -> Path | None:
 
 
 def _manifests(root: Path) -> Iterator[Path]:
-    """Manifests in the project's own folders, not deeper than three, and only so many are looked at."""
-    looked = 0
+    """Manifests in the project's folders, at most three deep; only a limited number of folders is searched."""
+    inspected = 0
     for depth in ("*", "*/*", "*/*/*"):
         for folder in root.glob(f"{depth}/"):
-            looked += 1
-            if looked > _FOLDERS:
+            inspected += 1
+            if inspected > _FOLDERS:
                 return
             if (folder / RunManifest.file_name).is_file():
                 yield folder / RunManifest.file_name
@@ -187,9 +187,9 @@ def _is_within(path: Path, *folders: Path) -> bool:
 
 
 def _seen(places: ServedProjects, root: Path) -> _Seen:
-    """Everything that a place is found by: variables, what marks a project from here upwards, the configuration.
+    """Everything that a project is found by: variables, marks of a project from here upwards, the configuration.
 
-    A policy moves no place; whatever is done there reads it anew.
+    A policy is left out: it does not move a project, and each operation reads it again.
     """
     variables = tuple(os.environ.get(name) for name in _VARIABLES)
     here = str(places.here) if places.here is not None else _cwd()
@@ -219,7 +219,7 @@ def _look(path: str) -> tuple[int, int, int, int] | None:
     return found.st_ino, found.st_mode, found.st_size, found.st_mtime_ns
 
 
-class _NotAProject(ConfigError):  # noqa: N818 - said to the agent as it is
+class _NotAProject(ConfigError):  # noqa: N818 - its message is for the agent as it is
     """Raised where the server was started in no project."""
 
 

@@ -1,4 +1,4 @@
-"""One prompt for each skill, for clients that offer prompts to people and know nothing of skills."""
+"""Offers each skill as a prompt, for clients that offer prompts to people and know nothing of skills."""
 
 from __future__ import annotations
 

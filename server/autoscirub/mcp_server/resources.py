@@ -1,4 +1,4 @@
-"""Resources: state files, rounds, schemas and skills, as they are. Nothing outside of these four."""
+"""Serves state files, rounds, schemas and skills as resources, as they are, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The server: tools, resources and prompts, on the lower one of the SDK's two servers.
+"""The MCP server: tools, resources and prompts, on the lower-level one of the SDK's two servers.
 
-The other one makes schemas out of signatures, and silently drops an argument that it does not know. Here an argument
-like `judge` or `backend` must be refused, so that nobody takes it for heard.
+The other one derives schemas from signatures, and silently drops an unknown argument. Here an argument like `judge` or
+`backend` must be refused, so that nobody believes that it took effect.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ INSTRUCTIONS = (
 
 _LOCK_SECONDS = 10.0
 """Clients give up on a call after a minute, and what holds the lock for long is a job that can be waited for."""
-_SHOWN = 8_000
+_MOST_TEXT = 8_000
 _POLL_SECONDS = 0.1
 _THREADS = 16
 
@@ -64,7 +64,7 @@ class _Serving:
     async def run(self, function: Any, *arguments: Any, of: str = "look") -> Any:
         """Blocking work, off the event loop; a client that gives up does not wait for it.
 
-        `of`: what is bounded together. Calls that wait for a lock must not keep those waiting that only look.
+        `of`: what is bounded together. Calls that wait for a lock must not hold up those that only read.
         """
         if of not in self.limiters:  # one belongs to an event loop, so it is made in it
             self.limiters[of] = anyio.CapacityLimiter(_THREADS)
@@ -149,32 +149,34 @@ async def _call(serving: _Serving, context: Any, params: types.CallToolRequestPa
     if spec is None:
         return _refused(f"there is no tool {params.name[:100]!r}; there is {', '.join(serving.tools)}")
     try:
-        given = read_arguments(spec, params.arguments)
+        arguments = read_arguments(spec, params.arguments)
         if spec.name != "job" and not spec.slow:
             of = "look" if spec.reads_only else "write"
-            found: types.CallToolResult = await serving.run(_quick, serving.places, spec, given, of=of)
+            found: types.CallToolResult = await serving.run(_quick, serving.places, spec, arguments, of=of)
             return found
-        place = await serving.run(serving.places.of, given.project, given.state_dir)
+        place = await serving.run(serving.places.of, arguments.project, arguments.state_dir)
         if spec.name == "job":
-            return await _job(serving, context, place, given)
-        return await _slow(serving, context, place, spec, given)
+            return await _job(serving, context, place, arguments)
+        return await _slow(serving, context, place, spec, arguments)
     except BusyError as error:
         return _refused(f"{error}. If that is a job, next() names it")
     except AutoscirubError as error:
         return _refused(str(error))
-    except Exception as error:  # noqa: BLE001 - the outermost edge: the agent must learn that it is no answer
+    except Exception as error:  # noqa: BLE001 - the outermost edge: the agent must learn that it failed
         return _refused(_of_ours(error))
 
 
-def _quick(places: ServedProjects, spec: ToolSpec, given: Any) -> types.CallToolResult:
+def _quick(places: ServedProjects, spec: ToolSpec, arguments: Any) -> types.CallToolResult:
     PATIENCE.set(_LOCK_SECONDS)  # of this call alone: each thread's work has a context of its own
-    answer: ToolAnswer = spec.run(places.of(given.project, given.state_dir), given)
-    return _answered(_at(fitted(answer), given))
+    answer: ToolAnswer = spec.run(places.of(arguments.project, arguments.state_dir), arguments)
+    return _answered(_at(fitted(answer), arguments))
 
 
-def _at(answer: ToolAnswer, given: Any) -> ToolAnswer:
-    """The answer of a call that named its place: what comes next is to be done there, and resources are of another."""
-    named = {name: value for name in ("project", "state_dir") if (value := getattr(given, name)) is not None}
+def _at(answer: ToolAnswer, arguments: Any) -> ToolAnswer:
+    """Adapt the answer to a call that named its project: the next call is about the same one, and resources are not."""
+    named = {
+        name: value for name in ("project", "state_dir") if (value := getattr(arguments, name)) is not None
+    }
     if not named:
         return answer
     after = answer.next
@@ -184,45 +186,47 @@ def _at(answer: ToolAnswer, given: Any) -> ToolAnswer:
 
 
 async def _slow(
-    serving: _Serving, context: Any, place: ServedProject, spec: ToolSpec, given: Any
+    serving: _Serving, context: Any, place: ServedProject, spec: ToolSpec, arguments: Any
 ) -> types.CallToolResult:
-    what = given.model_dump(
+    what = arguments.model_dump(
         mode="json", exclude={"project", "state_dir", "wait_seconds"}, exclude_defaults=True
     )
     try:
         with anyio.CancelScope(shield=True):  # or it would start after a client that gave up asked again
             job = await serving.run(serving.jobs.start, place, spec.name, what, of="write")
     except UnderWay as already:
-        return _answered(_at(await serving.run(_running, spec, place, already.job, str(already)), given))
-    ended = await _wait(serving, context, job, given.wait_seconds)
+        return _answered(_at(await serving.run(_running, spec, place, already.job, str(already)), arguments))
+    ended = await _wait(serving, context, job, arguments.wait_seconds)
     if ended is None:
-        return _answered(_at(await serving.run(_running, spec, place, job, "it is still under way"), given))
+        return _answered(
+            _at(await serving.run(_running, spec, place, job, "it is still under way"), arguments)
+        )
     if ended.answer is None:
         return _refused(ended.error or ended.state)
-    return _answered(_at(_of_job(job, spec.name, ended.answer), given))
+    return _answered(_at(_of_job(job, spec.name, ended.answer), arguments))
 
 
-async def _job(serving: _Serving, context: Any, place: ServedProject, given: Any) -> types.CallToolResult:
-    job = await serving.run(serving.jobs.find, place, given.id)
+async def _job(serving: _Serving, context: Any, place: ServedProject, arguments: Any) -> types.CallToolResult:
+    job = await serving.run(serving.jobs.find, place, arguments.id)
     tool = job.id.rpartition("-")[0]
-    if given.action == "cancel":
+    if arguments.action == "cancel":
         ended = await serving.run(serving.jobs.cancel, job, of="write")
     else:
-        ended = await _wait(serving, context, job, given.wait_seconds)
+        ended = await _wait(serving, context, job, arguments.wait_seconds)
     base = {"project": str(place.project), "state_dir": str(place.state_dir), "job": job.id, "tool": tool}
     if ended is None:
         wait = Next(tool="job", arguments={"id": job.id, "action": "wait"}, why="it is still under way")
         progress = await serving.run(_progress, job)
-        return _answered(_at(JobToolAnswer(**base, next=wait, state="running", progress=progress), given))
-    answer = _at(_of_job(job, tool, ended.answer), given) if ended.answer is not None else None
-    told = JobToolAnswer(
+        return _answered(_at(JobToolAnswer(**base, next=wait, state="running", progress=progress), arguments))
+    answer = _at(_of_job(job, tool, ended.answer), arguments) if ended.answer is not None else None
+    result = JobToolAnswer(
         **base,
         next=answer.next if answer is not None else LOOK_AGAIN,
         state=ended.state,
         answer=answer.model_dump(mode="json") if answer is not None else None,
-        error=cut(ended.error, _SHOWN) if ended.error else None,
+        error=cut(ended.error, _MOST_TEXT) if ended.error else None,
     )
-    return _answered(_at(told, given))
+    return _answered(_at(result, arguments))
 
 
 def _of_job(job: Job, tool: str, found: dict[str, Any]) -> ToolAnswer:
@@ -237,16 +241,16 @@ def _of_job(job: Job, tool: str, found: dict[str, Any]) -> ToolAnswer:
 
 
 async def _wait(serving: _Serving, context: Any, job: Job, seconds: float) -> JobAnswer | None:
-    """Its end, or None when that takes longer; tells the client how far it is."""
-    told = None
+    """Its end, or None when that takes longer; reports the progress to the client meanwhile."""
+    reported = None
     with anyio.move_on_after(seconds):
         while True:
             ended: JobAnswer | None = await serving.run(serving.jobs.ended, job)
             if ended is not None:
                 return ended
             progress = await serving.run(_progress, job)
-            if progress is not None and progress != told:
-                told = progress
+            if progress is not None and progress != reported:
+                reported = progress
                 await context.session.report_progress(progress.done, progress.total)
             await anyio.sleep(_POLL_SECONDS)
     last: JobAnswer | None = await serving.run(serving.jobs.ended, job)
@@ -254,8 +258,8 @@ async def _wait(serving: _Serving, context: Any, job: Job, seconds: float) -> Jo
 
 
 def _progress(job: Job) -> Progress | None:
-    said = job.progress
-    return Progress(done=said.done, total=said.total) if said is not None else None
+    latest = job.progress
+    return Progress(done=latest.done, total=latest.total) if latest is not None else None
 
 
 def _running(spec: ToolSpec, place: ServedProject, job: Job, why: str) -> ToolAnswer:
@@ -281,8 +285,8 @@ def _answered(answer: ToolAnswer) -> types.CallToolResult:
 
 
 def _refused(message: str) -> types.CallToolResult:
-    """What was wrong, and the allowed move. It stands in the text: no client holds an error against a schema."""
-    text = f"{cut(message, _SHOWN)}\nAllowed next: next() — {LOOK_AGAIN.why}"
+    """What was wrong, and the allowed next call. It is in the text: no client validates an error against a schema."""
+    text = f"{cut(message, _MOST_TEXT)}\nAllowed next: next() — {LOOK_AGAIN.why}"
     return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)
 
 

@@ -1,4 +1,4 @@
-"""The tools as one table: name, what it is for, what it takes, what it answers, what it touches, what it does."""
+"""The table of tools: for each its name, description, arguments, answer, effects, and the function that does it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ToolSpec:
-    """One tool. `run` takes a place and its arguments, and where `slow` a progress callback besides."""
+    """One tool. `run` takes a place and its arguments, and where `slow` also a progress callback."""
 
     name: str
     title: str
@@ -33,7 +33,7 @@ class ToolSpec:
     reads_only: bool = False
     """Whether it writes nothing."""
     idempotent: bool = True
-    """Whether the same call twice comes to what one would."""
+    """Whether the same call twice has the effect of one."""
 
 
 def _job(_place: ServedProject, _arguments: Any) -> Any:
@@ -96,8 +96,8 @@ TOOLS: dict[str, ToolSpec] = {
         ToolSpec(
             "evaluate_expr",
             "Evaluate an expression",
-            "One restricted expression on the project's results, a file in the project, or results given here. Looks "
-            "only.",
+            "One restricted expression on the project's results, a file in the project, or results passed here. "
+            "Writes nothing.",
             arguments.EvaluateArguments,
             answers.EvaluateAnswer,
             work.evaluate,
@@ -106,7 +106,7 @@ TOOLS: dict[str, ToolSpec] = {
         ToolSpec(
             "check_artifact",
             "Look at a file",
-            "Is a file of the project there, not empty, and really of its format? It is opened. Looks only.",
+            "Is a file of the project there, not empty, and really of its format? It is opened. Writes nothing.",
             arguments.ArtifactArguments,
             answers.ArtifactAnswer,
             work.artifact,
@@ -115,7 +115,7 @@ TOOLS: dict[str, ToolSpec] = {
         ToolSpec(
             "verify_criterion",
             "Look at one criterion",
-            "What one criterion comes to now: what was found, what is missing, what would close it. Opens no round "
+            "The result of one criterion now: what was found, what is missing, what would close it. Opens no round "
             "and writes no report; only check counts.",
             arguments.CriterionArguments,
             answers.CriterionAnswer,
@@ -136,7 +136,7 @@ TOOLS: dict[str, ToolSpec] = {
             "judge",
             "Ask the judge",
             "Ask the configured judge about one criterion, the hypothesis, or all that must be read. Each call is "
-            "counted, and a kept answer is not asked for again. Which judge it is, a person chooses.",
+            "counted, and nothing with a cached result is asked again. Only a person chooses the judge.",
             arguments.JudgeArguments,
             answers.JudgeToolAnswer,
             work.judge,
@@ -192,7 +192,7 @@ TOOLS: dict[str, ToolSpec] = {
         ToolSpec(
             "audit",
             "What it all rests on",
-            "What the record's conclusions rest on, and what it cannot show. Looks only.",
+            "What the record's conclusions rest on, and what it cannot show. Writes nothing.",
             arguments.AuditArguments,
             answers.AuditAnswer,
             work.audit,

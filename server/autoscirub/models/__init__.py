@@ -1,4 +1,4 @@
-"""Floor 0: the models that everything passes around. No I/O.
+"""Floor 0: the data models that the whole package shares. No I/O.
 
 Each loads when it is first used: building them takes longer than a command that needs none of them should wait.
 """

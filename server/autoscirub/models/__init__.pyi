@@ -23,6 +23,7 @@ from .clients import ClientChange as ClientChange
 from .clients import ClientName as ClientName
 from .clients import ClientSetup as ClientSetup
 from .clients import Scope as Scope
+from .config import SHORT_RUBRIC as SHORT_RUBRIC
 from .config import JudgeConfig as JudgeConfig
 from .config import LimitsConfig as LimitsConfig
 from .config import NumbersConfig as NumbersConfig
@@ -60,11 +61,14 @@ from .jobs import JobRequest as JobRequest
 from .judging import Ask as Ask
 from .judging import AskKind as AskKind
 from .judging import CachedVerdict as CachedVerdict
+from .judging import CitedEvidence as CitedEvidence
+from .judging import CitedPlace as CitedPlace
 from .judging import CriterionVerdict as CriterionVerdict
 from .judging import HypothesisVerdict as HypothesisVerdict
 from .judging import JudgeReply as JudgeReply
 from .judging import JudgeRequest as JudgeRequest
 from .judging import Member as Member
+from .judging import PlaceKind as PlaceKind
 from .judging import Usage as Usage
 from .judging import Withheld as Withheld
 from .judging import WorkspaceFile as WorkspaceFile

@@ -1,4 +1,4 @@
-"""Points: each thing that was decided, with the place in a file that it belongs to. What shows them adds nothing."""
+"""Annotations: what a check decided, each with the file and line it concerns, for CI logs and reports to render."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ class Annotation:
     line: int | None = None
     """None where no line is known, or where it would be a wrong one."""
     accepted: bool = False
-    """Refuted, and said to be acceptable: it counts for nothing."""
+    """Refuted, and accepted by the caller: it does not count."""
 
 
 @dataclass(frozen=True)
 class Annotations:
-    """Every point of a check, what must be said beside them, and the answer over all."""
+    """Every annotation of a check, the headlines that go with them, and the overall answer."""
 
     answer: Answer
     annotations: list[Annotation]
-    said: dict[str, list[str]] = field(default_factory=dict)
-    """Part -> its headline and what must be said with it."""
+    headlines: dict[str, list[str]] = field(default_factory=dict)
+    """Part -> its headline, and the notes that must accompany it."""
 
     def open(self, answer: Answer) -> list[Annotation]:
-        """The points of one answer that count."""
-        return [point for point in self.annotations if point.decision.answer is answer and not point.accepted]
+        """The annotations with this answer that count."""
+        return [one for one in self.annotations if one.decision.answer is answer and not one.accepted]
 
     @property
     def accepted(self) -> list[Annotation]:
-        """The points that count for nothing, since what they say was said to be acceptable."""
-        return [point for point in self.annotations if point.accepted]
+        """The annotations that do not count, because the caller accepted what they report."""
+        return [one for one in self.annotations if one.accepted]

@@ -1,4 +1,4 @@
-"""What a look at a project's record finds: plain values that workflow makes and report shows."""
+"""The results of auditing a project's record: plain values that workflow makes and report renders."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Claim:
-    """A text of a criterion beside the check that claims to settle it."""
+    """A text of a criterion, and the check that claims to settle it."""
 
     text: str
     check: str
@@ -26,7 +26,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Unread:
-    """A requirement that code alone decided: no judge and no person looked at it."""
+    """A requirement that code alone decided: no judge and no person read it."""
 
     criterion_id: str
     requirement: str
@@ -74,7 +74,7 @@ class Basis:
     concerns: list[str] = field(default_factory=list)
     """What the newest verdicts of a judge are doubted for, such as text that addresses a judge."""
     notices: list[str] = field(default_factory=list)
-    """What was ever found amiss with the history, and what is amiss with it now."""
+    """Every problem ever found with the history, and those it has now."""
     anchor: Anchored | None = None
     unanchored: list[int] = field(default_factory=list)
     """Rounds that no recorded anchor covers."""
@@ -88,7 +88,7 @@ class RoundColumn:
     number: int
     at: str
     verified: int
-    """How many times; the last one is shown."""
+    """How many times; the newest one is listed."""
     passed: int
     failed: int
     ended: Ended | None = None
@@ -123,9 +123,9 @@ class Flip:
     because: list[str]
     """What its answer rests on that changed."""
     gone: list[str]
-    """What was said of it before: the gap, or the evidence."""
+    """What was reported of it before: the gap, or the evidence."""
     come: list[str]
-    """What is said of it after."""
+    """What is reported of it after."""
 
 
 @dataclass
@@ -139,8 +139,8 @@ class Between:
     removed: list[str] = field(default_factory=list)
     targets: list[str] = field(default_factory=list)
     """What the plan asked for: criterion ids."""
-    said: list[str] = field(default_factory=list)
-    """What the reviser said that it did, or could not do."""
+    reviser_notes: list[str] = field(default_factory=list)
+    """What the reviser reported that it did, or could not do."""
     steps: list[str] = field(default_factory=list)
     """Freezes, changes of scope and settings, void revisions, endings and going on, oldest first."""
 
@@ -183,23 +183,23 @@ class AuditFinding:
     answer: Answer
     where: str
     """The file, step or criterion."""
-    said: str
+    message: str
 
 
 @dataclass
 class RecordVerified:
-    """A record held against itself and against the files."""
+    """The result of checking a record against itself and against the files."""
 
     head: str
     steps: int
     findings: list[AuditFinding]
     decisions: list[Decision]
-    """One for each group of findings, over all that was looked at in it."""
+    """One for each group of findings, over everything that was checked in it."""
     cannot_show: list[str]
 
     @property
     def ok(self) -> bool:
-        """Whether nothing was at fault. What could not be checked here is no fault."""
+        """Whether nothing was at fault. What could not be checked here is not a fault."""
         return not any(finding.answer is Answer.DOES_NOT_HOLD for finding in self.findings)
 
     def facts(self) -> dict[str, Any]:

@@ -39,7 +39,7 @@ _STRICT = ConfigDict(strict=True, allow_inf_nan=False, ser_json_inf_nan="constan
 
 
 class FrozenModel(BaseModel):
-    """A value inside a state file: immutable, strict about what is known, unknown fields kept."""
+    """A value inside a state file: immutable, strict about what is known, unknown fields preserved."""
 
     model_config = ConfigDict(**_STRICT, frozen=True, extra="allow")
 
@@ -60,7 +60,7 @@ class StateModel(BaseModel):
 
 
 def strict_json(value: Any, *, indent: int | None = 1) -> str:
-    """`value` (plain JSON data or a model) as strict JSON text, non-ASCII kept, ending in a newline.
+    """`value` (plain JSON data or a model) as strict JSON text, non-ASCII unescaped, ending in a newline.
 
     Raises ValueError for NaN and infinities: nothing this package writes holds such a token.
     """

@@ -1,4 +1,4 @@
-"""What `install`, `uninstall` and `doctor` find and change: plain values that setup makes and report shows."""
+"""What `install`, `uninstall` and `doctor` find and change: plain values that setup makes and report renders."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ClientChange:
 
 @dataclass
 class ClientSetup:
-    """What is to be done for a client, or was."""
+    """What is to be done for a client, or was done."""
 
     client: ClientName
     program: str
@@ -42,7 +42,7 @@ class ClientSetup:
     decision: Decision | None = None
 
     @property
-    def server_shown(self) -> str:
+    def server_command(self) -> str:
         """The server's command as a shell would read it."""
         return shlex.join(self.server)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -20,13 +20,13 @@ def _command(words: list[str]) -> list[str]:
     if words and not words[0].strip():
         raise ValueError("the first part is empty; it is the program to start")
     if any("\0" in word for word in words):
-        raise ValueError("holds a NUL character, which no program can be given")
+        raise ValueError("holds a NUL character, which cannot be passed to a program")
     return words
 
 
 def _variable(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-        raise ValueError(f"{name[:60]!r} is no name of a variable: letters, digits and _ only, and no value")
+        raise ValueError(f"{name[:60]!r} is not a variable name: letters, digits and _ only, and no value")
     return name
 
 
@@ -106,8 +106,8 @@ class JudgeConfig(Closed):
     backend: str = Field(
         default="none",
         min_length=1,
-        description="none, command, replay, or one that an installed package registers; none: what must be read "
-        "cannot be assessed",
+        description="none, claude, codex, openai, person, command, replay, or one that an installed package registers; "
+        "none: what must be read cannot be assessed",
     )
     command: _Command | None = Field(
         default=None,
@@ -118,6 +118,32 @@ class JudgeConfig(Closed):
         default=None, description="backend replay: the folder with recorded replies, in the project"
     )
     model: str | None = None
+    base_url: str | None = Field(
+        default=None, description="backend openai: the server's address, such as http://localhost:8000/v1"
+    )
+    key_env: str | None = Field(
+        default=None,
+        description="backend openai: the environment variable that holds the key; null: no key is sent",
+    )
+    api: Literal["chat", "responses"] = Field(
+        default="chat", description="backend openai: which of its formats"
+    )
+    input_usd: float | None = Field(
+        default=None, ge=0, description="backend openai: US dollars for a million input tokens; null: unknown"
+    )
+    output_usd: float | None = Field(
+        default=None,
+        ge=0,
+        description="backend openai: US dollars for a million output tokens; null: unknown",
+    )
+    inline: int = Field(
+        default=60_000,
+        ge=0,
+        description="characters of files that stand in a question; the rest is read by tools",
+    )
+    asks_again: int = Field(
+        default=2, ge=0, le=99, description="how often a round asks again after a verdict that did not count"
+    )
     seconds: _Seconds = Field(default=600, description="wall clock of one answer")
     turns: int = Field(default=40, ge=1, description="turns of one answer")
     money: float | None = Field(default=None, gt=0, description="US dollars of one answer, at most")
@@ -172,13 +198,19 @@ class LimitsConfig(Closed):
     lock_seconds: _Seconds = Field(default=60, description="how long to wait for another process")
 
 
+SHORT_RUBRIC = "rubric.toml"
+"""Where people write the rubric, unless the configuration names another file."""
+
+
 class ProjectConfig(Closed):
     """All of it. Paths are relative to the project root."""
 
     state_dir: str | None = None
     report: str | None = None
     results: str | None = None
-    rubric: str | None = Field(default=None, description="the rubric that people write; default: rubric.toml")
+    rubric: str | None = Field(
+        default=None, description=f"the rubric that people write; default: {SHORT_RUBRIC}"
+    )
     run: RunConfig | None = None
     numbers: NumbersConfig = Field(default_factory=NumbersConfig)
     rerun: RerunConfig = Field(default_factory=RerunConfig)
@@ -194,6 +226,11 @@ class ProjectConfig(Closed):
         names = ("command", "outputs", "results", "rtol", "atol", "ignore", "env", "network")
         values = self.run.model_dump(mode="json") if self.run else {}
         return {f"run.{name}": values.get(name) for name in names}
+
+    @property
+    def rubric_file(self) -> str:
+        """The rubric that people write, in its short form: its path from the project's root."""
+        return self.rubric or SHORT_RUBRIC
 
     def deciding(self) -> dict[str, Any]:
         """The settings that decide, as plain JSON data: what a freeze locks besides the files."""

@@ -1,4 +1,4 @@
-"""The Decision: the one object that everything which shows conclusions renders, and nothing else."""
+"""The Decision: one conclusion with its evidence, the only object that conclusions are rendered from."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Answer(StrEnum):
-    """The three answers. What cannot be told is never a pass and never a refutation."""
+    """The three answers. What is inconclusive is never a pass and never a refutation."""
 
     HOLDS = "holds"
     DOES_NOT_HOLD = "does_not_hold"
@@ -56,6 +56,10 @@ class Evidence(FrozenModel):
     key: str | None = Field(default=None, description="the key that was read, such as results.slope")
     value: Any = Field(default=None, description="the value that was read, in full precision")
     note: str | None = Field(default=None, description="what the value shows, in words")
+    status: str | None = Field(
+        default=None,
+        description="what became of it, for programs: moved, missing …; `note` says it to people",
+    )
 
 
 class Asks(FrozenModel):
@@ -66,7 +70,7 @@ class Asks(FrozenModel):
 
 
 class Cost(FrozenModel):
-    """What an answer cost; a price that nobody knows is null, never 0."""
+    """What an answer cost; an unknown price is null, never 0."""
 
     usd: float | None = None
     calls: int = 0
@@ -78,7 +82,7 @@ class Decision(FrozenModel):
     subject: str = Field(description="what was decided about, such as a check id")
     question: str
     answer: Answer
-    word: str = Field(description="the source's own word, such as refuted; kept beside the answer")
+    word: str = Field(description="the source's own word, such as refuted; recorded with the answer")
     decided_by: DecidedBy = DecidedBy.CODE
     evidence: list[Evidence] = Field(default_factory=list)
     open: list[str] = Field(
@@ -94,9 +98,9 @@ class Decision(FrozenModel):
 
 
 def overall(decisions: Iterable[Decision]) -> Answer:
-    """Over all: *does not hold* if anything does not, else *inconclusive* if anything could not, else *holds*.
+    """Over all: *does not hold* if anything does not, else *inconclusive* if anything is, else *holds*.
 
-    Nothing decided is nothing told.
+    Where nothing was decided, the answer is *inconclusive*.
     """
     answers = {decision.answer for decision in decisions} or {Answer.INCONCLUSIVE}
     worst_first = (Answer.DOES_NOT_HOLD, Answer.INCONCLUSIVE, Answer.HOLDS)

@@ -1,4 +1,4 @@
-"""What `init` found in a project and what was taken of it: plain values that setup makes and report shows."""
+"""What `init` found in a project and what it chose: plain values that setup makes and report renders."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ class Candidate:
     """Of a run command: the data files that its program plainly names."""
 
     @property
-    def shown(self) -> str:
+    def display(self) -> str:
         """The value as people write it."""
         return display_value(self.value)
 
 
 @dataclass
 class Discovered:
-    """The candidates for each subject, best first; and how far the look went."""
+    """The candidates for each subject, best first; and how far the search went."""
 
     report: list[Candidate] = field(default_factory=list)
     results: list[Candidate] = field(default_factory=list)
     run: list[Candidate] = field(default_factory=list)
     files: int = 0
     cut: bool = False
-    """Whether there was more than is looked at."""
+    """Whether there were more files than are searched."""
 
     def of(self, subject: Subject) -> list[Candidate]:
         """The candidates for `subject`."""
@@ -63,7 +63,7 @@ class SetupQuestion:
     subject: Subject
     candidates: tuple[Candidate, ...]
     lead: str = ""
-    """What is said before it, once: which project this is, and how it was looked at."""
+    """The text printed before the first question: which project this is, and how it was searched."""
 
     @property
     def equal(self) -> list[Candidate]:
@@ -76,14 +76,14 @@ class SetupQuestion:
         return self.equal[0] if len(self.equal) == 1 else None
 
     def setting(self, value: Value) -> str:
-        """How `value` is said in the configuration."""
+        """`value` as a line of the configuration."""
         plain = value if isinstance(value, str) else list(value)
         return _KEYS[self.subject].format(json.dumps(plain, ensure_ascii=False))
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What became of one subject: the value (None: none), who said so, and why."""
+    """The choice made for one subject: the value (None: none), who made it, and why."""
 
     value: Value | None
     how: Literal["flag", "answer", "found", "open", "config"]
@@ -92,7 +92,7 @@ class Choice:
 
 @dataclass
 class Initialised:
-    """What was found, taken and laid down, what was there already, and what belongs into git."""
+    """What was found, chosen and written, what existed already, and what belongs in git."""
 
     project: str
     found: Discovered = field(default_factory=Discovered)
@@ -100,7 +100,7 @@ class Initialised:
     inputs: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
     made: list[str] = field(default_factory=list)
-    kept: list[str] = field(default_factory=list)
+    existing: list[str] = field(default_factory=list)
     commit: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     next: str = "fill in prereg.toml, then: autoscirub freeze --dry-run"
@@ -120,7 +120,7 @@ class Initialised:
         return {
             "project": self.project,
             "made": self.made,
-            "kept": self.kept,
+            "kept": self.existing,
             "commit": self.commit,
             "notes": self.notes,
             "next": self.next,

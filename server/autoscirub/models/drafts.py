@@ -1,7 +1,7 @@
 """What an agent writes on the way to a rubric: goals, publications, what they say, and what data there is.
 
 The shapes are those of AutoSciRub's published format, which is loose about them on purpose: they feed the criteria,
-and decide nothing. Unknown fields are kept.
+and decide nothing. Unknown fields are preserved.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class SkeletonGoal(FrozenModel):
 
 
 class RubricSkeleton(_Draft):
-    """The goals that the instruction states, before anything was looked up."""
+    """The goals that the instruction states, before any search for literature or data."""
 
     file_name: ClassVar[str] = "rubric_skeleton.json"
     rules: ClassVar[tuple[str, ...]] = ("goal ids are unique after trimming spaces and folding case", *_RULES)
@@ -72,7 +72,7 @@ class LiteratureGrounding(_Draft):
 
 
 class TaskDataProfile(_Draft):
-    """What data there is, and which analyses it can bear."""
+    """What data there is, and which analyses it can support."""
 
     file_name: ClassVar[str] = "task_data_profile.json"
 

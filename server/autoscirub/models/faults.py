@@ -1,7 +1,7 @@
-"""Faults that one field's type cannot show: raised at the field they are about, and put into words.
+"""Validation faults that a field's type cannot express: raised at the field they concern, and put into words.
 
 Pydantic validators that look at a whole model can only fail at that model. These faults carry the path of
-the very field instead, so that a reader finds the line.
+the very field instead, so that the line can be found.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def repeated_ids(ids: Iterable[str], at: tuple[str, str], within: Path = ()) -> 
         earlier = first.setdefault(id_key(identifier), (index, identifier))
         if earlier[0] != index:
             message = (
-                f"{identifier!r} is an id that {at[0]}[{earlier[0]}] has already ({earlier[1]!r}): ids must differ "
-                "in more than case and the spaces around them; give one of the two another id"
+                f"{identifier!r} is already the id of {at[0]}[{earlier[0]}] ({earlier[1]!r}): ids must differ "
+                "in more than case and surrounding spaces; give one of the two another id"
             )
             yield Fault((*within, at[0], index, at[1]), message, identifier)
 
@@ -67,7 +67,7 @@ def repeated_ids(ids: Iterable[str], at: tuple[str, str], within: Path = ()) -> 
 def nonfinite_faults(value: Any, path: Path = ()) -> Iterator[Fault]:
     """A fault for each NaN or infinity in a model, unknown fields included: strict JSON has no such number."""
     if not path and isinstance(value, BaseModel):
-        # Written out in one go, such a number would show as a token; only then is it looked for, field by field.
+        # Written out in one go, such a number would appear as a token; only then are the fields searched one by one.
         text = value.model_dump_json(warnings=False)
         if "NaN" not in text and "Infinity" not in text:
             return

@@ -1,7 +1,7 @@
-"""A job: a call that may outlast its caller, worked on by a process of its own.
+"""A job: a call that may outlast its caller, handled by a process of its own.
 
 Not part of the record: what a job found is recorded by the step it took, as if it had been run by hand. These files
-only let whoever asked come back for the answer.
+only let the caller come back for the answer.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class JobProgress(StateModel):
 
 
 class JobAnswer(StateModel):
-    """How a job ended. `answer` is the tool's whole answer, `error` what stands in its place."""
+    """How a job ended. `answer` is the tool's whole answer, `error` the reason where there is none."""
 
     file_name: ClassVar[str] = "answer.json"
 

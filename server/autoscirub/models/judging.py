@@ -1,4 +1,4 @@
-"""What a judge is shown, what it is asked, and what it says. Pure: no I/O."""
+"""The models of judging: what a judge may see, what it is asked, and what it answers. Pure: no I/O."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class WorkspaceFile(FrozenModel):
 
 
 class Withheld(FrozenModel):
-    """What a judge is not shown, and why."""
+    """A file that a judge may not see, and why."""
 
     path: str
     why: str
 
 
 class WorkspaceManifest(FrozenModel):
-    """All that a judge is shown, and what was withheld. The digest is over the profile's name and the files."""
+    """Everything that a judge can see, and what was withheld. The digest is over the profile's name and the files."""
 
     profile: str
     files: list[WorkspaceFile]
@@ -35,17 +35,42 @@ class WorkspaceManifest(FrozenModel):
     digest: Sha256
 
 
+PlaceKind = Literal["key", "line", "cell", "quote", "page"]
+
+
+class CitedPlace(FrozenModel):
+    """Where in a file a judge's evidence is."""
+
+    kind: PlaceKind
+    where: str = Field(
+        default="",
+        description="key: a path such as interval.low; line: 12 or 12-14; cell: row LABEL, column NAME; page: a number",
+    )
+
+
+class CitedEvidence(FrozenModel):
+    """One piece of a judge's evidence, which code looks up: a file, a place in it, and what is there."""
+
+    path: str = Field(description="of a file of the workspace")
+    at: CitedPlace
+    value: str | float | int | bool | None = Field(
+        default=None, description="the value of a key or cell; else the words that are quoted"
+    )
+    shows: str = Field(default="", description="what it shows, in the judge's words")
+
+
 class HypothesisVerdict(FrozenModel):
     """A judge's word on the hypothesis; null is its own word that it cannot tell. Reasons come before the flag."""
 
     reasoning: str
+    evidence: list[CitedEvidence] = Field(default_factory=list)
     concerns: list[str] = Field(default_factory=list)
     confidence: float | None = Field(default=None, ge=0, le=1)
     supports_hypothesis: bool | None
 
     @property
     def flag(self) -> bool | None:
-        """What it says."""
+        """Its answer."""
         return self.supports_hypothesis
 
 
@@ -54,6 +79,7 @@ class CriterionVerdict(FrozenModel):
 
     criterion_id: str
     reasoning: str = ""
+    evidence: list[CitedEvidence] = Field(default_factory=list)
     evidence_found: list[str] = Field(default_factory=list)
     evidence_gap: str = ""
     required_actions: list[str] = Field(default_factory=list)
@@ -63,17 +89,21 @@ class CriterionVerdict(FrozenModel):
 
     @property
     def flag(self) -> bool | None:
-        """What it says."""
+        """Its answer."""
         return self.satisfied
 
 
 class Usage(FrozenModel):
-    """What one answer used. What nobody told is null, never 0."""
+    """What one answer used. What was not reported is null, never 0."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
     turns: int | None = None
     cost_usd: float | None = None
+    price_basis: str | None = Field(
+        default=None,
+        description="what cost_usd is computed from, such as list prices",
+    )
     recorded_cost_usd: float | None = Field(
         default=None, description="what a recorded reply cost when it was asked; it was not paid again"
     )
@@ -101,13 +131,13 @@ class JudgeRequest(FrozenModel):
 
 
 class JudgeReply(FrozenModel):
-    """What came back, before anyone has read it."""
+    """What came back, before it is parsed."""
 
     text: str = Field(description="the reply as it came")
     structured: Any = Field(
         default=None, description="where the backend gives structured output: that, unread"
     )
-    model_served: str | None = Field(default=None, description="the model that answered, where it is told")
+    model_served: str | None = Field(default=None, description="the model that answered, where reported")
     usage: Usage = Field(default_factory=Usage)
 
 
@@ -117,10 +147,18 @@ class Member(FrozenModel):
     member: int
     verdict: CriterionVerdict | HypothesisVerdict | None = None
     answer: bool | None = Field(
-        default=None, description="what counts: the verdict's flag, null where it does not bear a look"
+        default=None, description="what counts: the verdict's flag, null where it does not survive checking"
     )
     problems: list[str] = Field(
         default_factory=list, description="why the verdict does not count as it stands"
+    )
+    remarks: list[str] = Field(
+        default_factory=list,
+        description="what code noticed about a verdict that counts: shown, never decisive",
+    )
+    confirmed: bool | None = Field(
+        default=None,
+        description="the judge's answer to the one question back; null: none was needed, or none came",
     )
     error: str | None = Field(default=None, description="why there is no verdict; it is never cached")
     called: bool = Field(default=True, description="false where there was no money or no trust to ask at all")
@@ -130,7 +168,7 @@ class Member(FrozenModel):
 
 
 class CachedVerdict(StateModel):
-    """`verdicts/KEY.json`: a panel's answer on one question, and everything that it was reached on."""
+    """`verdicts/KEY.json`: a panel's answer on one question, and everything that it is based on."""
 
     file_name: ClassVar[str] = "KEY.json"
 
@@ -170,6 +208,6 @@ class Ask(FrozenModel):
     model_served: str | None = None
     cost_usd: float | None = None
     estimated_usd: float | None = Field(
-        default=None, description="what it should have cost, where nobody told what it did"
+        default=None, description="what it should have cost, where the actual cost was not reported"
     )
     at: UtcTime

@@ -62,8 +62,8 @@ class ScopeChange(FrozenModel):
         return self
 
     @property
-    def told(self) -> str:
-        """In one sentence; it is said with every outcome."""
+    def summary(self) -> str:
+        """The change in one sentence; it accompanies every outcome."""
         what = ", ".join([*self.criteria, *self.settings])
         return f"scope changed at {self.at} by {self.by}: {self.reason} ({what})"
 
@@ -115,7 +115,7 @@ class Loop(FrozenModel):
     spent_seconds: Annotated[float, Field(ge=0)] = Field(
         default=0, description="wall clock of revising so far"
     )
-    continued: list[Ended] = Field(default_factory=list, description="endings that a person went on after")
+    continued: list[Ended] = Field(default_factory=list, description="endings that the loop went on after")
 
 
 class Unfreeze(FrozenModel):
@@ -128,7 +128,7 @@ class Unfreeze(FrozenModel):
     by: Actor
     reason: Annotated[str, Field(min_length=1)]
     results_existed: list[FileDigest] = Field(default_factory=list)
-    archived: str = Field(description="folder in the state directory that keeps the old files")
+    archived: str = Field(description="folder in the state directory with the old files")
 
 
 class RunManifest(StateModel):

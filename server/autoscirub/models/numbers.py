@@ -1,4 +1,4 @@
-"""The numbers of a report: what is known of each, and where it comes from."""
+"""The numbers found in a report: what is known about each, and where it comes from."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ class ReportNumber:
     place: str = ""
     """The line, or in a notebook the cell and its line."""
     crowded: bool = False
-    """Ambiguous among so many values that finding it says nothing."""
+    """Ambiguous among so many values that a match proves nothing."""
     alike: bool = False
     """Ambiguous among sources that all have the same value, so that it is that value, whichever is meant."""
     weak: bool = False
-    """By its form it may be no claim, or it is only predicted: it is found, and grounds nothing."""
+    """By its form it may not be a claim, or it is only predicted: a match supports nothing."""
 
     @property
     def known(self) -> str:
         """The sources in a few words: `results.available_wind_twh = 4.1927`."""
-        told = ", ".join(f"{key} = {value!r}" for key, value in self.sources[:_NAMED])
-        return told + (", …" if len(self.sources) > _NAMED else "")
+        named = ", ".join(f"{key} = {value!r}" for key, value in self.sources[:_NAMED])
+        return named + (", …" if len(self.sources) > _NAMED else "")
 
     @property
-    def told(self) -> str:
-        """What is known of it, in words."""
+    def explanation(self) -> str:
+        """What is known about it, in words."""
         return "; ".join(part for part in (self.known, self.reason) if part)
 
     def facts(self) -> dict[str, Any]:

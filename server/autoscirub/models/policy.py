@@ -1,4 +1,4 @@
-"""A lab's policy: what every project on a machine is held to. A project may tighten it, and never loosen it."""
+"""A lab's policy: limits for every project on a machine. A project may tighten them, and never loosen them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _Name = Annotated[str, Field(min_length=1)]
 _Members = Annotated[int, Field(ge=1, le=99)]
 _Dollars = Annotated[float, Field(gt=0)]
-_SHOWN = 200
+_MAX_SHORT = 200
 """Characters of a value in a message: a list of allowed names may be long."""
 
 
@@ -66,10 +66,10 @@ class PolicyRule:
     """The project's."""
     mend: str
     """What to do about a value that is looser."""
-    kept: Callable[[Any, Any], bool]
+    allows: Callable[[Any, Any], bool]
     """Whether the project's value is no looser than the policy's."""
     tightened: Callable[[Any, Any], Any]
-    """What holds of the two, where the project's files do not say."""
+    """What holds of the two, where the project's files do not set it."""
     judged: bool = False
     """Asked only where a judge is used: without one, nothing is judged too loosely."""
 
@@ -139,12 +139,12 @@ def against_policy(config: ProjectConfig, policy: Policy) -> list[str]:
     return [
         f"{rule.own} = {_toml(value)}, and the policy has {rule.key} = {_toml(bound)}: {rule.mend}"
         for rule, value, bound in _applied(config, policy)
-        if not rule.kept(value, bound)
+        if not rule.allows(value, bound)
     ]
 
 
 def under_policy(config: ProjectConfig, policy: Policy) -> ProjectConfig:
-    """The configuration that holds: the project's, and the policy's where the project does not say."""
+    """The configuration that holds: the project's, and the policy's where the project does not set one."""
     tables: dict[str, dict[str, Any]] = {}
     for rule, value, _ in _applied(config, policy):
         if value != _of(config, rule.own):
@@ -161,7 +161,7 @@ def _applied(config: ProjectConfig, policy: Policy) -> list[tuple[PolicyRule, An
         own, bound = _of(config, rule.own), _of(policy, rule.key)
         if bound is None or (rule.judged and config.judge.backend == "none"):
             continue
-        found.append((rule, own if _said(config, rule.own) else rule.tightened(own, bound), bound))
+        found.append((rule, own if _is_set(config, rule.own) else rule.tightened(own, bound), bound))
     return found
 
 
@@ -170,12 +170,12 @@ def _of(model: ProjectConfig | Policy, key: str) -> Any:
     return getattr(getattr(model, table), name)
 
 
-def _said(config: ProjectConfig, key: str) -> bool:
-    """Whether the project's files say it. `null`, which YAML can write, is the same as to leave it out."""
+def _is_set(config: ProjectConfig, key: str) -> bool:
+    """Whether the project's files set the key. `null`, which YAML can write, counts as leaving it out."""
     table, name = key.split(".")
     return name in getattr(config, table).model_fields_set and _of(config, key) is not None
 
 
 def _toml(value: Any) -> str:
     text = "not set" if value is None else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return text if len(text) <= _MAX_SHORT else f"{text[:_MAX_SHORT]}…"

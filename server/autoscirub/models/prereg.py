@@ -1,4 +1,4 @@
-"""Predictions: `prereg.toml` and its lock. Field names are the reference's."""
+"""Predictions: the models of `prereg.toml` and its lock. Field names are those of the reference implementation."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Check = ExprCheck | ArtifactCheck
 
 
 class Prereg(Closed):
-    """`prereg.toml`, once its faults are known to be none."""
+    """`prereg.toml`, once it is known to have no faults."""
 
     hypothesis: str
     predictions: list[str] = Field(default_factory=list)

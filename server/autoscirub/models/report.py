@@ -1,6 +1,6 @@
 """`verification_report.json`, and `verification.json` of a round: every criterion and what was found for it.
 
-The shape is that of AutoSciRub's published format. Ours besides: `status` and `reused_from_round` beside a
+The shape is that of AutoSciRub's published format. We add `status` and `reused_from_round` to each
 criterion's `satisfied`, and the `decisions` that the report rests on.
 """
 
@@ -13,6 +13,7 @@ from pydantic import ConfigDict, Field, model_validator
 from autoscirub.models.base import FrozenModel, StateModel
 from autoscirub.models.decision import Answer, DecidedBy, Decision
 from autoscirub.models.faults import Fault, nonfinite_faults, raise_faults, repeated_ids
+from autoscirub.models.judging import CitedEvidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,7 +24,7 @@ RoundNumber = Annotated[int, Field(ge=1, description="rounds count from 1")]
 
 
 class CriterionResult(FrozenModel):
-    """What one criterion came to, with the evidence found and what is still missing."""
+    """The result for one criterion, with the evidence found and what is still missing."""
 
     criterion_id: Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
     satisfied: bool = Field(description="true when, and only when, status is satisfied")
@@ -31,6 +32,9 @@ class CriterionResult(FrozenModel):
         default=None, description="null in a report that another tool wrote, which knows satisfied alone"
     )
     evidence_found: list[str] = Field(default_factory=list)
+    evidence: list[CitedEvidence] = Field(
+        default_factory=list, description="what a judge cited and code looked up"
+    )
     evidence_gap: str = Field(default="", description="what is missing, and the file it should be in")
     required_actions: list[str] = Field(default_factory=list, description="what would close the gap")
     artifact_references: list[str] = Field(default_factory=list)
@@ -38,7 +42,7 @@ class CriterionResult(FrozenModel):
         default=None, description="the round whose verdict this is, since nothing it rests on changed"
     )
     rests_on: dict[str, str] = Field(
-        default_factory=dict, description="each thing that the answer was reached on, with its digest"
+        default_factory=dict, description="each thing that the answer is based on, with its digest"
     )
     asked_again_because: list[str] = Field(
         default_factory=list,
@@ -86,12 +90,12 @@ class VerificationReport(StateModel):
 
     @property
     def decided_words(self) -> str:
-        """Who decided, in a few words: `decided by code, no judge`, or how many a judge has told of."""
+        """Who decided, in a few words: `decided by code, no judge`, or how many criteria a judge decided."""
         judged = [decision for decision in self.decisions if decision.decided_by is DecidedBy.JUDGE]
-        told = sum(decision.answer is not Answer.INCONCLUSIVE for decision in judged)
-        if told:
-            return f"{told} read by a judge"
-        return "decided by code, and no judge told anything" if judged else "decided by code, no judge"
+        decided = sum(decision.answer is not Answer.INCONCLUSIVE for decision in judged)
+        if decided:
+            return f"{decided} read by a judge"
+        return "decided by code, and no judge reached an answer" if judged else "decided by code, no judge"
 
     @classmethod
     def counted(
@@ -102,7 +106,7 @@ class VerificationReport(StateModel):
         decisions: Sequence[Decision] = (),
         highest_priority_gaps: Sequence[str] = (),
     ) -> VerificationReport:
-        """A report whose flag and counts come from `criteria` alone: they are counted, never given."""
+        """A report whose flag and counts come from `criteria` alone: they are counted, never supplied."""
         passed = sum(result.satisfied for result in criteria)
         return cls(
             round=round,
@@ -155,6 +159,6 @@ class VerificationReport(StateModel):
         passed = sum(result.satisfied for result in self.criteria)
         counts = {"passed": passed, "failed": len(self.criteria) - passed}
         for name, count in counts.items():
-            given = getattr(self.summary, name)
-            if given != count:
-                yield Fault(("summary", name), f"{given}, but the criteria count to {count}", given)
+            stated = getattr(self.summary, name)
+            if stated != count:
+                yield Fault(("summary", name), f"{stated}, but the criteria count to {count}", stated)

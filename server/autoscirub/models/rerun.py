@@ -1,4 +1,4 @@
-"""`rerun.json`: the newest rerun of a project's code, and what its answer is bound to."""
+"""`rerun.json`: the newest rerun of a project's code, and the inputs that its answer depends on."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from autoscirub.models.base import FrozenModel, Sha256, StateModel, UtcTime, str
 from autoscirub.models.decision import Answer, Decision
 
 TOO_LARGE = "f" * 64
-"""Stands for an environment of too many files to be told from another: no answer stands on it."""
+"""Stands for an environment of too many files to distinguish from another: no answer may rest on it."""
 PLAIN_PROCESS = "plain process: it could read the earlier results"
-"""Said wherever a rerun is said that no bubblewrap was around."""
+"""The caveat printed with every rerun that ran without bubblewrap."""
 VALUES = "values"
 """The key of the evidence, of no file, that counts what a rerun compared. A result may be called so too."""
 
@@ -32,7 +32,7 @@ def weakly_isolated(decision: Decision) -> bool:
 
 
 class RerunBasis(FrozenModel):
-    """What a rerun's answer is bound to: SHA-256 of each part, over canonical JSON. It goes stale with any of them."""
+    """What a rerun's answer depends on: SHA-256 of each part, over canonical JSON. It goes stale with any of them."""
 
     code: Sha256 = Field(
         description="every file and folder of the copy that is no input, whether it can be executed, and the command"
@@ -41,8 +41,8 @@ class RerunBasis(FrozenModel):
     environment: Sha256 | None = Field(
         default=None,
         description="interpreter, installed distributions, path, size and time of every file of the environment, "
-        "platform, and the variables that [run] env names; null: nothing was started to ask; all f: more files "
-        "than are told apart, so that no answer stands",
+        "platform, and the variables that [run] env names; null: nothing was started to ask; all f: too many "
+        "files to distinguish, so that no answer stands",
     )
     results: Sha256 = Field(description="the results before, and how they are compared")
 
@@ -52,7 +52,7 @@ class RerunBasis(FrozenModel):
         return hashlib.sha256(strict_json(self, indent=None).encode()).hexdigest()
 
     def changed_since(self, earlier: RerunBasis) -> list[str]:
-        """The parts in which this is another basis than `earlier`. One that nobody asked for is not compared."""
+        """The parts in which this basis differs from `earlier`. A part that was not collected is not compared."""
         changed = [
             name
             for name in RerunBasis.model_fields
@@ -64,7 +64,7 @@ class RerunBasis(FrozenModel):
 
 
 class RerunRecord(StateModel):
-    """One rerun as it came out. The word is *reproduced*, never *computed*."""
+    """The result of one rerun. The word is *reproduced*, never *computed*."""
 
     file_name: ClassVar[str] = "rerun.json"
 
@@ -73,13 +73,13 @@ class RerunRecord(StateModel):
     command: list[str]
     isolation: str = Field(description="in one line, what was enforced")
     level: Literal["bubblewrap", "process"] = Field(
-        default="process", description="what it ran in; where a record does not say, the weaker"
+        default="process", description="what it ran in; where a record does not state it, the weaker"
     )
     refused: bool = Field(
         default=False, description="whether bubblewrap was there, was tried, and could not be used"
     )
     counts: dict[str, int] = Field(
-        default_factory=dict, description="values by what became of them: equal, moved, …"
+        default_factory=dict, description="number of values by result: equal, moved, …"
     )
     results: dict[str, Sha256] = Field(
         default_factory=dict, description="what was compared: the project's files as they lay there"
@@ -87,6 +87,6 @@ class RerunRecord(StateModel):
     at: UtcTime
 
     @property
-    def told(self) -> bool:
-        """Whether it came to an answer. One that did not is never used again."""
+    def conclusive(self) -> bool:
+        """Whether it reached an answer. An inconclusive rerun is never reused."""
         return self.decision.answer is not Answer.INCONCLUSIVE

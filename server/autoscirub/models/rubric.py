@@ -47,7 +47,7 @@ class ExpectedArtifact(FrozenModel):
 
     @property
     def path(self) -> str | None:
-        """The path to look at; None when none was given, or only spaces."""
+        """The path to inspect; None when there is none, or only spaces."""
         return self.expected_path if self.expected_path and self.expected_path.strip() else None
 
 
@@ -135,7 +135,7 @@ class Criterion(FrozenModel):
     priority: Priority = Field(default="medium", description="medium when left out")
     provenance: Provenance | None = None
     weight: Annotated[float, Field(gt=0)] | None = Field(
-        default=None, description="only shown: it waives nothing and passes nothing"
+        default=None, description="only displayed: it waives nothing and passes nothing"
     )
     checks: list[RubricCheck] = Field(default_factory=list)
     judge: Literal["auto", "always", "never"] = Field(
@@ -153,7 +153,7 @@ class Criterion(FrozenModel):
         return list(dict.fromkeys(text for text in all_texts if text and text.strip()))
 
     def named_paths(self) -> list[str]:
-        """The paths that it names, from the project's root as they are listed: no `./` before, no slash behind."""
+        """The paths that it names, from the project's root: without a leading `./` or a trailing slash."""
         named = [
             *self.data_sources,
             *(artifact.path for artifact in self.expected_artifacts if artifact.path),
@@ -180,8 +180,8 @@ class Criterion(FrozenModel):
             for place, text in enumerate(check.covers):
                 if text not in texts:
                     message = (
-                        f"{text!r} is no text of this criterion: covers repeats a must_show, required_analysis or "
-                        "satisfaction_condition word for word"
+                        f"{text!r} is not a text of this criterion: covers must repeat a must_show, required_analysis "
+                        "or satisfaction_condition word for word"
                     )
                     yield Fault(("checks", index, "covers", place), message, text)
 

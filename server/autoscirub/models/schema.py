@@ -62,8 +62,8 @@ class _SchemaGenerator(GenerateJsonSchema):
 def schemas() -> dict[str, dict[str, Any]]:
     """Schema name -> JSON Schema of the file, by `MODELS`.
 
-    A rule of the model that JSON Schema cannot state is said in the description, so that nobody takes a
-    file that fits the schema for one that loads.
+    A rule of the model that JSON Schema cannot express is stated in the description, so that nobody expects
+    every file that fits the schema to load.
     """
     return {name: _schema(name, model) for name, model in MODELS.items()}
 
@@ -81,7 +81,7 @@ def _schema(name: str, model: type[BaseModel]) -> dict[str, Any]:
     _plain_descriptions(body)
     rules: tuple[str, ...] = getattr(model, "rules", ())
     if rules:
-        body["description"] += " A schema cannot say, and the model checks besides: " + "; ".join(rules) + "."
+        body["description"] += f" The model also checks what a schema cannot express: {'; '.join(rules)}."
     return {
         "$schema": _SchemaGenerator.schema_dialect,
         "$id": f"urn:autoscirub:schema:{name}:{SCHEMA_VERSION}",

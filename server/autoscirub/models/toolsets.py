@@ -1,4 +1,4 @@
-"""The MCP tools by name, in toolsets: what an agent is given, and what it can be given besides."""
+"""The MCP tools by name, in toolsets: those that every agent gets, and those that can be added."""
 
 from __future__ import annotations
 
@@ -27,4 +27,4 @@ TOOLSETS: dict[str, tuple[str, ...]] = {
 """Toolset -> its tools, in the order in which they are listed."""
 
 BUILT: frozenset[str] = frozenset((*TOOLSETS[CORE], "rerun", *TOOLSETS["audit"]))
-"""The tools that this version has; the others come with what they are about."""
+"""The tools that this version has; the others arrive with the features that they serve."""

@@ -20,7 +20,7 @@ class Outcome(StrEnum):
 
 
 class CheckResult(FrozenModel):
-    """What one registered check came to."""
+    """The result of one registered check."""
 
     id: str
     kind: Literal["expr", "artifact"]
@@ -43,7 +43,7 @@ class JudgeVerdict(FrozenModel):
 
 
 class Digests(FrozenModel):
-    """The bytes that an outcome was reached on."""
+    """Digests of the files that an outcome is based on."""
 
     prereg: Sha256
     results: Sha256 | None = Field(default=None, description="null when there was no readable results file")
@@ -58,7 +58,7 @@ class Verification(StateModel):
     outcome: Outcome
     headline: str = Field(description="the outcome with its qualifications; the bare word never stands alone")
     notes: list[str] = Field(
-        default_factory=list, description="said before the outcome, such as a late freeze"
+        default_factory=list, description="printed before the outcome, such as a late freeze"
     )
     checks: list[CheckResult]
     judge: JudgeVerdict | None = Field(default=None, description="null: not judged, or the judge failed")

@@ -1,9 +1,9 @@
-"""What a look at a project finds: plain values that workflow and setup make and report shows."""
+"""The results of read-only commands such as `status`: plain values that workflow and setup make, report renders."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FileFaults:
-    """One file: the schema it was held against (None: it has none), and its faults."""
+    """One file: the schema it was validated against (None: it has none), and its faults."""
 
     path: str
     schema: str | None
@@ -40,12 +40,18 @@ class Validation:
         return [_file_facts(file) for file in self.files]
 
 
+StepKind = Literal["restore", "freeze", "look"]
+"""Something frozen was changed and is to be restored; something is to be frozen, or mended before; all else."""
+
+
 @dataclass(frozen=True)
 class NextStep:
     """The one thing to do next, and why."""
 
     command: str
     why: str
+    kind: StepKind = "look"
+    """What kind of step it is, for code that puts one before another."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +71,8 @@ class LoopView:
     """The criteria that could not be judged, each with why: no work closes that."""
     targets: list[str] = field(default_factory=list)
     """The criteria that the open plan names."""
-    beside: list[str] = field(default_factory=list)
-    """What did not hold beside the criteria and predictions when it was last checked, each with its word."""
+    other_failures: list[str] = field(default_factory=list)
+    """What else did not hold, besides criteria and predictions, when it was last checked, each with its word."""
 
 
 @dataclass
@@ -94,7 +100,7 @@ class Status:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is at fault. Work that is still to be done is no fault."""
+        """Whether nothing is at fault. Work that is still to be done is not a fault."""
         return not self.faults
 
     def facts(self) -> dict[str, Any]:

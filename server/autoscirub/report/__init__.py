@@ -1,4 +1,4 @@
-"""Showing conclusions, from Decisions and models alone."""
+"""Renders results as text for terminals and CI, from Decisions and models alone."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""What a judge is shown, and what was withheld, in a terminal."""
+"""Renders which files a judge would see, and which were withheld and why."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LISTED = 60
 
 
 def render_blinded(root: str, manifest: WorkspaceManifest, led_out: Mapping[str, str]) -> str:
-    """Where it is, how much is shown, the digest, the links that lead out, and what was withheld and why."""
+    """The copy's folder and size, its digest, the links that lead out, and what was withheld and why."""
     size = sum(file.size for file in manifest.files)
     lines = [
         f"{plain(root)}: {len(manifest.files):,} files, {size:,} bytes, as the profile {plain(manifest.profile)} shows",

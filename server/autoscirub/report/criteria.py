@@ -1,4 +1,4 @@
-"""Requirements in a terminal: the report of a verification, a loop's steps, and how it ended."""
+"""Renders requirements as text: the report of a verification, how the loop ended, and what a judge decided."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from autoscirub.models import CriterionResult, Decision, Ended, Outcome, VerificationReport
 
-_SHOWN_SATISFIED = 30
+_SATISFIED_LIMIT = 30
 _DOUBTS = 5
 _ENDINGS = {
     "satisfied": "satisfied: the work is done",
@@ -33,22 +33,22 @@ def render_report(report: VerificationReport, stream: TextIO) -> str:
     """How many criteria are satisfied, then each with its gap; those that are satisfied in short."""
     total = len(report.criteria)
     answer = _whole(report)
-    kept = sum(1 for result in report.criteria if result.reused_from_round)
-    kept_words = f" · {kept} kept from earlier rounds" if kept else ""
+    reused = sum(1 for result in report.criteria if result.reused_from_round)
+    reused_words = f" · {reused} reused from earlier rounds" if reused else ""
     lines = [
         f"{sign(answer, stream)} requirements: {report.summary.passed} of {total} criteria satisfied · "
-        f"round {report.round}{kept_words} · {report.decided_words}"
+        f"round {report.round}{reused_words} · {report.decided_words}"
     ]
     decisions = {decision.subject: decision for decision in report.decisions}
     width = min(24, max(len(result.criterion_id) for result in report.criteria))
-    shown = 0
+    satisfied = 0
     for result in report.criteria:
-        shown += result.satisfied
-        if not result.satisfied or shown <= _SHOWN_SATISFIED:
+        satisfied += result.satisfied
+        if not result.satisfied or satisfied <= _SATISFIED_LIMIT:
             lines += _lines(result, decisions.get(result.criterion_id), stream, width)
-    if shown > _SHOWN_SATISFIED:
+    if satisfied > _SATISFIED_LIMIT:
         lines.append(
-            f"  and {shown - _SHOWN_SATISFIED} more that are satisfied; all are in verification_report.json"
+            f"  and {satisfied - _SATISFIED_LIMIT} more that are satisfied; all are in verification_report.json"
         )
     return "\n".join(lines)
 
@@ -67,19 +67,19 @@ def _lines(result: CriterionResult, decision: Decision | None, stream: TextIO, w
     if not result.satisfied:
         pad = " " * (width + 6)
         lines += [
-            f"{pad}{plain(line)}" for line in result.evidence_gap.splitlines() or ["no reason was kept"]
+            f"{pad}{plain(line)}" for line in result.evidence_gap.splitlines() or ["no reason was recorded"]
         ]
     return [*lines, *(f"{' ' * (width + 6)}{plain(line)}" for line in _judged_with(decision))]
 
 
 def _judged_with(decision: Decision | None) -> list[str]:
-    """What must be said beside a judge's yes: on which ask, where it was judged, what it is doubted for."""
+    """What qualifies a judge's yes: on which ask it came, where it was judged, and the doubts about it."""
     parts = decision.parts if decision is not None and decision.answer is Answer.HOLDS else []
-    said = [line for part in parts if part.decided_by is DecidedBy.JUDGE for line in part.open]
+    doubts = [line for part in parts if part.decided_by is DecidedBy.JUDGE for line in part.open]
     return (
-        said
-        if len(said) <= _DOUBTS
-        else [*said[:_DOUBTS], f"and {len(said) - _DOUBTS} more; all with --json"]
+        doubts
+        if len(doubts) <= _DOUBTS
+        else [*doubts[:_DOUBTS], f"and {len(doubts) - _DOUBTS} more; all with --json"]
     )
 
 
@@ -100,22 +100,22 @@ def render_criterion(result: CriterionResult, decision: Decision, stream: TextIO
 
 
 def render_ending(
-    ended: Ended | None, outcome: Outcome | None, stream: TextIO, beside: Sequence[Decision] = ()
+    ended: Ended | None, outcome: Outcome | None, stream: TextIO, others: Sequence[Decision] = ()
 ) -> str:
-    """How the loop ended, and beside it what became of the predictions: the two stand together.
+    """How the loop ended, and what became of the predictions: *satisfied* and *refuted* can both be true.
 
-    `beside`: what was decided and is no requirement. While one of these does not hold, the work is not called done.
+    `others`: Decisions that are no requirement. While one of these does not hold, the work is not called done.
     """
     if ended is None:
         return ""
     done = ended.state == "satisfied"
     answer = Answer.HOLDS if done else Answer.DOES_NOT_HOLD
     why = "" if done else f" ({plain(ended.why)})"
-    open_ = [decision for decision in beside if decision.answer is not Answer.HOLDS]
+    open_ = [decision for decision in others if decision.answer is not Answer.HOLDS]
     ending = "satisfied: every requirement is met" if done and open_ else _ENDINGS[ended.state]
     lines = [f"{sign(answer, stream)} {ending}{why}"]
     lines += [
-        f"{sign(decision.answer, stream)} still open beside it: {plain(decision.subject)} ({plain(decision.word)})"
+        f"{sign(decision.answer, stream)} still open: {plain(decision.subject)} ({plain(decision.word)})"
         for decision in open_
     ]
     if outcome is not None:
@@ -129,14 +129,14 @@ def render_judged(
     *,
     dry_run: bool,
     calls: int,
-    kept: int,
+    reused: int,
     price: float | None,
     spent: str,
 ) -> str:
-    """What a judge said of each question, and what it cost; of a dry run what asking would take."""
+    """A judge's verdict on each question, and what it cost; for a dry run, what asking would take."""
     if dry_run:
         cost = "at an unknown price" if price is None else f"for about ${price:.2f}"
-        return f"would ask {calls} time{'s' if calls != 1 else ''} {cost}; {kept} kept answers stand"
+        return f"would ask {calls} time{'s' if calls != 1 else ''} {cost}; cached results reused: {reused}"
     lines: list[str] = []
     for decision in decisions:
         asked = f" · ask {decision.asks.ask} of {decision.asks.of}" if decision.asks else ""

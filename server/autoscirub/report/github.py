@@ -1,4 +1,4 @@
-"""Points as annotations of GitHub: workflow commands on stdout, which the runner shows at lines of files.
+"""Renders a check as GitHub annotations: workflow commands on stdout, which the runner shows at lines of files.
 
 The runner obeys what a step prints. A line that begins with `::`, white space before it or not, is a command; so is
 what follows `##[` anywhere in a line. What comes from a repository must be able to be neither.
@@ -33,8 +33,8 @@ def render_github(found: Annotations, stream: TextIO) -> str:
     """What does not hold, what is inconclusive, what was accepted; then one line over all of it."""
     errors, warnings = found.open(Answer.DOES_NOT_HOLD), found.open(Answer.INCONCLUSIVE)
     lines: list[str] = []
-    for level, annotations in (("error", errors), ("warning", warnings), ("notice", found.accepted)):
-        lines += [_annotation(level, point) for point in annotations[:ANNOTATIONS]]
+    for level, group in (("error", errors), ("warning", warnings), ("notice", found.accepted)):
+        lines += [_annotation(level, annotation) for annotation in group[:ANNOTATIONS]]
     lines.append(inert(_last_line(found, stream)))
     return "\n".join(lines)
 
@@ -50,14 +50,16 @@ def inert(text: str) -> str:
     return _COMMAND_START.sub(r"\1: ", "\n".join(lines)).replace("##[", "## [")
 
 
-def _annotation(level: str, point: Annotation) -> str:
+def _annotation(level: str, annotation: Annotation) -> str:
     properties: list[str] = []
-    if point.path is not None:
-        properties.append(f"file={_property(point.path)}")
-        if point.line is not None:
-            properties.append(f"line={point.line}")
-    properties.append(f"title={_property(_cut(f'{point.decision.subject}: {point.decision.word}', _TITLE))}")
-    return f"::{level} {','.join(properties)}::{_data(_cut(point.message, _MESSAGE))}"
+    if annotation.path is not None:
+        properties.append(f"file={_property(annotation.path)}")
+        if annotation.line is not None:
+            properties.append(f"line={annotation.line}")
+    properties.append(
+        f"title={_property(_cut(f'{annotation.decision.subject}: {annotation.decision.word}', _TITLE))}"
+    )
+    return f"::{level} {','.join(properties)}::{_data(_cut(annotation.message, _MESSAGE))}"
 
 
 def _last_line(found: Annotations, stream: TextIO) -> str:
@@ -69,10 +71,10 @@ def _last_line(found: Annotations, stream: TextIO) -> str:
         *([f"{len(accepted)} refuted and accepted"] if accepted else []),
         f"{len(holds)} hold{'s' if len(holds) == 1 else ''}",
     ]
-    said = [line for lines in found.said.values() for line in lines]
-    hidden = sum(max(0, len(annotations) - ANNOTATIONS) for annotations in (errors, warnings, accepted))
-    more = [f"{hidden} more than are shown here: autoscirub check --read-only"] if hidden else []
-    words = " · ".join(_cut(_one_line(entry), _MESSAGE) for entry in (", ".join(counted), *said, *more))
+    headlines = [line for lines in found.headlines.values() for line in lines]
+    hidden = sum(max(0, len(group) - ANNOTATIONS) for group in (errors, warnings, accepted))
+    more = [f"{hidden} more are not listed here: autoscirub check --read-only"] if hidden else []
+    words = " · ".join(_cut(_one_line(entry), _MESSAGE) for entry in (", ".join(counted), *headlines, *more))
     return f"{sign(found.answer, stream)} {SIGNS[found.answer][1]}: {words}"
 
 

@@ -1,4 +1,4 @@
-"""What `init` asks, and what it found, took and laid down."""
+"""Renders the questions that `init` asks, and what it found, chose and wrote."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def render_question(question: SetupQuestion) -> str:
     """A question: what it is about, and what there is to choose from."""
     lines = [plain(question.lead)] if question.lead else []
     lines += ["", _WHAT[question.subject]]
-    width = min(_WIDEST, max((len(plain(one.shown)) for one in question.candidates), default=0))
+    width = min(_WIDEST, max((len(plain(one.display)) for one in question.candidates), default=0))
     for number, one in enumerate(question.candidates, 1):
-        lines.append(f"  {number}  {plain(one.shown):<{width}}  {plain(one.reason)}")
+        lines.append(f"  {number}  {plain(one.display):<{width}}  {plain(one.reason)}")
     if not question.candidates:
         lines.append("  nothing was found")
     elif len(question.equal) > 1:
@@ -38,16 +38,16 @@ def render_question(question: SetupQuestion) -> str:
 
 
 def render_prompt(question: SetupQuestion) -> str:
-    """What may be answered, and in brackets what Enter alone means."""
+    """The possible answers, and in brackets what Enter alone means."""
     number = "a number, " if question.candidates else ""
     default = "" if len(question.equal) > 1 else " [1]" if question.candidates else " [none]"
     return f"{number}{_OTHER[question.subject]}, or none{default}: "
 
 
 def render_initialised(laid: Initialised) -> str:
-    """What was laid down, what stands in it and why, what is left open, and what comes next."""
+    """What was written, what it says and why, what is left open, and what comes next."""
     lines = [f"in    {plain(laid.project)}", *(f"made  {plain(name)}" for name in laid.made)]
-    lines += [f"kept  {plain(name)} (it was there; unchanged)" for name in laid.kept]
+    lines += [f"kept  {plain(name)} (it was there; unchanged)" for name in laid.existing]
     for subject in SUBJECTS:
         taken = laid.taken[subject]
         if taken.value is not None and taken.how != "config":

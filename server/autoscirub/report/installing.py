@@ -1,4 +1,4 @@
-"""What installing changes, what doctor found, and what is wrong with skills, in a terminal."""
+"""Renders what an installation changes, what doctor found, and the faults of skills."""
 
 from __future__ import annotations
 
@@ -14,26 +14,28 @@ if TYPE_CHECKING:
 
 
 def render_plan(view: ClientSetup) -> str:
-    """The client, and one line for everything that is done."""
+    """The client, and one line for each change."""
     lines = [f"{view.client} {plain(view.version)}  ({plain(view.program)})"]
     for change in view.changes:
         why = f"   ({plain(change.why)})" if change.why else ""
         lines.append(f"  {change.kind:<8} {plain(change.what)}{why}")
     if view.server and view.changes:
-        lines.append(f"  {'starts':<8} {plain(view.server_shown)}   (the server, when {view.client} starts)")
+        lines.append(
+            f"  {'starts':<8} {plain(view.server_command)}   (the server, when {view.client} starts)"
+        )
     lines += [f"note  {plain(note)}" for note in view.notes]
     return "\n".join(lines)
 
 
 def render_done(view: ClientSetup, stream: TextIO, *, changed: bool) -> str:
-    """How it came out, as the client itself says it."""
+    """The result of an installation, as the client itself reports it."""
     if view.decision is None:
         return f"nothing of autoscirub is installed for {view.client}"
     decision = view.decision
     word = plain(decision.word)
-    told = word if changed else f"{word}; it was before, and nothing was changed"
-    after = f"; start {view.client} anew" if changed and word == "installed" else ""
-    return f"{sign(decision.answer, stream)} {plain(decision.subject)}: {told}{after}"
+    result = word if changed else f"{word}; it was before, and nothing was changed"
+    after = f"; restart {view.client}" if changed and word == "installed" else ""
+    return f"{sign(decision.answer, stream)} {plain(decision.subject)}: {result}{after}"
 
 
 def render_doctor(found: Sequence[Decision], stream: TextIO) -> str:
@@ -46,8 +48,8 @@ def render_doctor(found: Sequence[Decision], stream: TextIO) -> str:
         lines += [f"  {'':<{width}}  {plain(line)}" for line in one.open]
     missing = sum(one.answer is Answer.DOES_NOT_HOLD for one in found)
     without = sum(one.answer is Answer.INCONCLUSIVE for one in found)
-    said = "everything that is needed is there" if not missing else f"{missing} needed and missing"
-    lines.append(said + (f" · {without} that nothing needs, or that is inconclusive" if without else ""))
+    needs = "everything that is needed is there" if not missing else f"{missing} needed and missing"
+    lines.append(needs + (f" · {without} not needed yet or inconclusive" if without else ""))
     return "\n".join(lines)
 
 

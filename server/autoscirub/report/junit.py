@@ -1,5 +1,7 @@
-"""Points as JUnit XML, which most CI systems show. What is inconclusive is an error there, and never skipped:
-what is skipped is shown as fine."""
+"""Renders a check as JUnit XML, which most CI systems show.
+
+An inconclusive answer is an error there, never skipped: CI systems show a skipped test as fine.
+"""
 
 from __future__ import annotations
 
@@ -24,17 +26,17 @@ _ELEMENTS = {Answer.DOES_NOT_HOLD: "failure", Answer.INCONCLUSIVE: "error"}
 
 def render_junit(found: Annotations) -> str:
     """One document: a suite for each part, a case for each point."""
-    parts = dict.fromkeys([*(point.part for point in found.annotations), *found.said])
-    suites = {part: [point for point in found.annotations if point.part == part] for part in parts}
+    parts = dict.fromkeys([*(annotation.part for annotation in found.annotations), *found.headlines])
+    suites = {
+        part: [annotation for annotation in found.annotations if annotation.part == part] for part in parts
+    }
     root = Element("testsuites", {"name": "autoscirub", **_counts(found.annotations)})
-    for part, annotations in suites.items():
-        suite = SubElement(
-            root, "testsuite", {"name": f"autoscirub.{part}", **_counts(annotations), "time": "0"}
-        )
-        for point in annotations:
-            _case(suite, point)
-        if said := found.said.get(part):
-            SubElement(suite, "system-out").text = _text("\n".join(said))
+    for part, group in suites.items():
+        suite = SubElement(root, "testsuite", {"name": f"autoscirub.{part}", **_counts(group), "time": "0"})
+        for annotation in group:
+            _case(suite, annotation)
+        if lines := found.headlines.get(part):
+            SubElement(suite, "system-out").text = _text("\n".join(lines))
     return _document(root)
 
 
@@ -49,30 +51,30 @@ def junit_error(kind: str, message: str) -> str:
     return _document(root)
 
 
-def _case(suite: Element, point: Annotation) -> None:
-    decision = point.decision
+def _case(suite: Element, annotation: Annotation) -> None:
+    decision = annotation.decision
     about = {
-        "classname": f"autoscirub.{point.part}",
+        "classname": f"autoscirub.{annotation.part}",
         "name": _attribute(decision.subject, _NAME),
         "time": "0",
     }
-    if point.path is not None:
-        about["file"] = _attribute(point.path, len(point.path))
-        if point.line is not None:
-            about["line"] = str(point.line)
+    if annotation.path is not None:
+        about["file"] = _attribute(annotation.path, len(annotation.path))
+        if annotation.line is not None:
+            about["line"] = str(annotation.line)
     case = SubElement(suite, "testcase", about)
     kind = _ELEMENTS.get(decision.answer)
-    if kind is None or point.accepted:
-        SubElement(case, "system-out").text = _text(f"{decision.word}: {point.message}")
+    if kind is None or annotation.accepted:
+        SubElement(case, "system-out").text = _text(f"{decision.word}: {annotation.message}")
         return
-    said = {"type": _attribute(decision.word), "message": _attribute(point.message)}
-    SubElement(case, kind, said).text = _text(
-        "\n".join([point.message, *(line for line in decision.open if line not in point.message)])
+    attributes = {"type": _attribute(decision.word), "message": _attribute(annotation.message)}
+    SubElement(case, kind, attributes).text = _text(
+        "\n".join([annotation.message, *(line for line in decision.open if line not in annotation.message)])
     )
 
 
 def _counts(annotations: list[Annotation]) -> dict[str, str]:
-    counted = [point.decision.answer for point in annotations if not point.accepted]
+    counted = [annotation.decision.answer for annotation in annotations if not annotation.accepted]
     return {
         "tests": str(len(annotations)),
         "failures": str(counted.count(Answer.DOES_NOT_HOLD)),

@@ -1,4 +1,4 @@
-"""The self-test in a terminal: one line for each attack, and a summary."""
+"""Renders the self-test: one line for each attack, and a summary."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def render_selftest(decisions: Sequence[Decision], stream: TextIO) -> str:
-    """Each group with its attacks; below one what got through, or why it is inconclusive, and what helps."""
+    """Each group with its attacks; below an attack what got through or why it is inconclusive, and what helps."""
     lines: list[str] = []
     for group in decisions:
         advised: set[str] = set()
@@ -22,8 +22,8 @@ def render_selftest(decisions: Sequence[Decision], stream: TextIO) -> str:
         for part in group.parts:
             tried = part.evidence[0].note if part.evidence else ""
             word = "" if part.answer is Answer.HOLDS else f"{plain(part.word)}"
-            told = "; ".join(filter(None, [word, plain(tried or "")]))
-            lines.append(f"  {sign(part.answer, stream)} {plain(part.subject)}: {told}")
+            result = "; ".join(filter(None, [word, plain(tried or "")]))
+            lines.append(f"  {sign(part.answer, stream)} {plain(part.subject)}: {result}")
             lines += [f"      {plain(entry.note)}" for entry in part.evidence[1:] if entry.note]
             lines += [f"      {plain(entry)}" for entry in part.open if entry not in advised]
             advised |= {*part.open}  # the same advice helps several
@@ -33,6 +33,6 @@ def render_selftest(decisions: Sequence[Decision], stream: TextIO) -> str:
         counted[each] for each in (Answer.HOLDS, Answer.DOES_NOT_HOLD, Answer.INCONCLUSIVE)
     )
     lines.append(
-        f"{held} held, {not_held} did not hold, {inconclusive} inconclusive or enforced on this machine"
+        f"{held} held, {not_held} did not hold, {inconclusive} inconclusive or not enforceable on this machine"
     )
     return "\n".join(lines)

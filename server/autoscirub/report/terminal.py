@@ -1,4 +1,4 @@
-"""Decisions in a terminal: one sign and one phrase for each answer, on every surface the same."""
+"""Renders Decisions as text: each answer has one sign and one phrase, the same on every surface."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 _ASCII_SIGNS = {Answer.HOLDS: "[ok]", Answer.DOES_NOT_HOLD: "[NO]", Answer.INCONCLUSIVE: "[??]"}
 _COLOURS = {Answer.HOLDS: "32", Answer.DOES_NOT_HOLD: "31", Answer.INCONCLUSIVE: "33"}
-_SHOWN_HELD = 30
-_SHOWN_NUMBERS = 20
+_LINES_LIMIT = 20
+_HELD_LIMIT = 30
 """How many checks that hold are listed one by one; every other check is always listed."""
 
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b.?")
@@ -26,9 +26,11 @@ _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\
 def plain(value: str, *, keep_lines: bool = False) -> str:
     """`value` without anything that a terminal would obey: escapes, controls, and direction overrides."""
     value = _ESCAPES.sub("", value)
-    kept = "\n" if keep_lines else ""
+    allowed = "\n" if keep_lines else ""
     return "".join(
-        character if character in kept or unicodedata.category(character) not in {"Cc", "Cf", "Cs"} else " "
+        character
+        if character in allowed or unicodedata.category(character) not in {"Cc", "Cf", "Cs"}
+        else " "
         for character in value
     )
 
@@ -61,7 +63,7 @@ def _holds_signs(stream: TextIO) -> bool:
 
 
 def render_verification(verification: Verification, stream: TextIO) -> str:
-    """An outcome: what must be said first, the headline, then every check with its reason."""
+    """An outcome: notes that qualify it, the headline, then every check with its reason."""
     [decision] = verification.decisions
     lines = [f"{plain(note)}" for note in verification.notes]
     lines.append(f"{sign(decision.answer, stream)} {plain(verification.headline)}")
@@ -70,15 +72,15 @@ def render_verification(verification: Verification, stream: TextIO) -> str:
     for part, check in zip(decision.parts, verification.checks, strict=True):
         if check.passed:
             held += 1
-            if held > _SHOWN_HELD:
+            if held > _HELD_LIMIT:
                 continue
         # Of what held, the values say enough; of what did not, the whole check stands there.
         message = check.message.split(" is True: ", 1)[-1] if check.passed else check.message
         lines.append(f"  {sign(part.answer, stream)} {plain(check.id):<{width}}  {plain(message)}")
         if check.passed is not True and check.description:
             lines.append(f"    {'':<{width}}  {plain(check.description)}")
-    if held > _SHOWN_HELD:
-        lines.append(f"  and {held - _SHOWN_HELD} more that hold; all of them are in verification.json")
+    if held > _HELD_LIMIT:
+        lines.append(f"  and {held - _HELD_LIMIT} more that hold; all of them are in verification.json")
     return "\n".join(lines)
 
 
@@ -94,7 +96,7 @@ def render_decision(decision: Decision, stream: TextIO, *, indent: int = 0) -> s
 def render_numbers(decision: Decision, stream: TextIO, set_aside_counts: str = "") -> str:
     """The numbers of the report: how many of each kind, and then those that are not plainly in the results.
 
-    `set_aside_counts`: how many were not looked for and why, on a line of its own, so that nobody takes them for found.
+    `set_aside_counts`: how many were not searched for and why, on its own line, so that nobody takes them for found.
     """
     counted = next((entry.note for entry in decision.evidence if entry.note), decision.word)
     lines = [f"{sign(decision.answer, stream)} numbers of {plain(decision.subject)}: {plain(counted)}"]
@@ -102,17 +104,17 @@ def render_numbers(decision: Decision, stream: TextIO, set_aside_counts: str = "
     wrong = [entry.note for entry in decision.evidence[1:] if entry.note]
     open_ = [] if decision.answer is Answer.HOLDS else decision.open
     listed = [*wrong, *open_]
-    lines += [f"  {plain(line)}" for line in listed[:_SHOWN_NUMBERS]]
-    if len(listed) > _SHOWN_NUMBERS:
-        lines.append(f"  and {len(listed) - _SHOWN_NUMBERS} more; all of them with --json")
+    lines += [f"  {plain(line)}" for line in listed[:_LINES_LIMIT]]
+    if len(listed) > _LINES_LIMIT:
+        lines.append(f"  and {len(listed) - _LINES_LIMIT} more; all of them with --json")
     return "\n".join(lines)
 
 
-def render_rerun(decision: Decision, stream: TextIO, *, short: bool = False) -> str:
-    """Whether the results came out again: what moved, what was enforced, what is open. What is equal is counted.
+def render_rerun(decision: Decision, stream: TextIO, *, short: bool = False, elsewhere: bool = False) -> str:
+    """Whether a rerun gave the same results: what moved, what was enforced, what is open. Equal values are counted.
 
-    `short`: of what was enforced only that it was a plain process, and of what is open only why it is inconclusive,
-    or was not run here.
+    `short`: of the isolation only that it was a plain process, and of what is open only why the rerun is
+    inconclusive, or that it was run `elsewhere`.
     """
     counted = counted_values(decision)
     lines = [
@@ -127,12 +129,11 @@ def render_rerun(decision: Decision, stream: TextIO, *, short: bool = False) -> 
         for entry in decision.evidence
         if entry.note and entry.note != "equal" and (entry.path or (entry.key != VALUES and not short))
     ]
-    lines += [f"  {line}" for line in noted[: _SHOWN_NUMBERS if short else None]]
-    if short and len(noted) > _SHOWN_NUMBERS:
-        lines.append(f"  and {len(noted) - _SHOWN_NUMBERS} more; all of them with `autoscirub rerun`")
-    not_here = decision.word.endswith("elsewhere")
+    lines += [f"  {line}" for line in noted[: _LINES_LIMIT if short else None]]
+    if short and len(noted) > _LINES_LIMIT:
+        lines.append(f"  and {len(noted) - _LINES_LIMIT} more; all of them with `autoscirub rerun`")
     inconclusive = decision.answer is Answer.INCONCLUSIVE
-    open_ = decision.open[:1] if short and (not_here or inconclusive) else [] if short else decision.open
+    open_ = decision.open[:1] if short and (elsewhere or inconclusive) else [] if short else decision.open
     return "\n".join([*lines, *(f"  {plain(entry)}" for entry in open_)])
 
 

@@ -1,4 +1,4 @@
-"""The other terminal views: status, validation, an evaluated expression, trust."""
+"""Renders the status of a project, validated files, an evaluated expression, and trust."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def render_status(found: Status, stream: TextIO) -> str:
-    """Where a project stands, in a few lines."""
+    """The status of a project, in a few lines."""
     exists = "" if found.state_exists else ", not made yet"
     lines = [
         f"project   {found.project}  ({plain(found.project_source)})",

@@ -1,4 +1,4 @@
-"""Floor 1: running what is not ours, isolated as well as this machine can, and bounded."""
+"""Floor 1: running programs that are not ours, isolated as well as this machine can, and with limits."""
 
 import lazy_loader
 

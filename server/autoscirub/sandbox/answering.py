@@ -1,7 +1,7 @@
-"""A program that is asked one thing: the question on its standard input, the answer on its standard output.
+"""Asking a program one question: on its standard input, with the answer on its standard output.
 
-Between us and it stands the keeper: what the program leaves behind ends with it, and all of it ends with us, also
-where we are killed. There is no time limit here. The caller's cancellation is one, and ends the program too.
+The keeper process stands in between: what the program leaves running ends with it, and all of it ends with us, even
+when we are killed. There is no time limit here. The caller's cancellation is one, and ends the program too.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from anyio import CancelScope
 
 _KEEPER = Path(__file__).with_name("keeper.py")
-_LIMITS = {"core": 0}  # a core of a program that holds a key would leave that on the disk
+_LIMITS = {"core": 0}  # a core dump would leave the keys that a program holds on the disk
 _CHUNK = 65536
-_ERRORS_KEPT = 64 * 1024
+_MAX_ERRORS = 64 * 1024
 _POLITE_SECONDS = 1.0
-"""Between asking a program to end and ending it."""
+"""Between SIGTERM and SIGKILL."""
 _LOOK_SECONDS = 0.05
 
 
 class AskedProgram:
-    """One run of a program. What it has said so far is here to be read, also while it runs and after a cut."""
+    """One run of a program. Its output so far can be read while it runs, and after it was cut off."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class AskedProgram:
         mark: Path,
         output_limit: int,
     ) -> None:
-        """`mark`: a path in `environment` that no other run has; what slipped away is known by it."""
+        """`mark`: a path in `environment` that no other run has; it identifies processes that escaped."""
         self._command, self._cwd, self._environment = list(command), cwd, dict(environment)
         self._mark, self._limit = mark, output_limit
         self._output, self._errors = bytearray(), bytearray()
@@ -61,7 +61,7 @@ class AskedProgram:
 
     @property
     def errors(self) -> bytes:
-        """The end of what it said on standard error."""
+        """The end of its standard error."""
         return bytes(self._errors)
 
     async def run(self, question: bytes) -> int:
@@ -73,13 +73,13 @@ class AskedProgram:
         import anyio.to_thread
 
         process = self._start()
-        asking, answering, complaining = _streams(process)
+        to_program, from_program, errors = _streams(process)
         try:
             async with anyio.create_task_group() as group:
                 scope = group.cancel_scope
-                group.start_soon(_feed, asking, question)
-                group.start_soon(_listen, answering, partial(self._take_output, scope))
-                group.start_soon(_listen, complaining, self._take_errors)
+                group.start_soon(_feed, to_program, question)
+                group.start_soon(_listen, from_program, partial(self._take_output, scope))
+                group.start_soon(_listen, errors, self._take_errors)
                 group.start_soon(_wait, process, scope)
         finally:
             with anyio.CancelScope(shield=True):
@@ -119,14 +119,14 @@ class AskedProgram:
 
     def _take_errors(self, chunk: bytes) -> None:
         self._errors += chunk
-        del self._errors[:-_ERRORS_KEPT]
+        del self._errors[:-_MAX_ERRORS]
 
     def _drain(self, process: subprocess.Popen[bytes]) -> None:
-        """What still stands in the pipes. Where a process holds one open, its end is not waited for."""
-        asking, answering, complaining = _streams(process)
-        self._drain_one(answering, partial(self._take_output, None))
-        self._drain_one(complaining, self._take_errors)
-        for stream in (asking, answering, complaining):
+        """Read what is left in the pipes. Where a process holds one open, its end is not waited for."""
+        to_program, from_program, errors = _streams(process)
+        self._drain_one(from_program, partial(self._take_output, None))
+        self._drain_one(errors, self._take_errors)
+        for stream in (to_program, from_program, errors):
             with contextlib.suppress(OSError):
                 stream.close()
 

@@ -1,8 +1,8 @@
-"""bubblewrap: a file system of its own with little in it, no network, no sight of other processes.
+"""Isolation by bubblewrap: a minimal file system of its own, no network, no view of other processes.
 
 As an ordinary user it runs in a user namespace. As root it does not: there the program would still be root to
 every file that is bound, and no limit on processes would hold for it. So root lays out the file system, and the
-program is started in it as a user that nobody else is.
+program is started in it as a user number that nobody else has.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def bubblewrap_command(
     network: bool,
     user: int | None,
 ) -> list[str]:
-    """The command line that runs `command` inside. `folder` is writable and appears at `shown_as`."""
+    """The command line that runs `command` inside. `folder` is writable and appears at `mounted_as`."""
     words = [_tool("bwrap"), "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try"]
     words += [] if network else ["--unshare-net"]
     words += ["--unshare-user", "--disable-userns"] if user is None else []
@@ -126,8 +126,8 @@ def _problem(_path: str, limits: Limits) -> str | None:
         tried = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=20, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"bwrap does not start: {error}"
-    said = tried.stderr.decode("utf-8", "replace").strip().splitlines()
-    return None if tried.returncode == 0 else f"bwrap refuses: {said[-1] if said else tried.returncode}"
+    errors = tried.stderr.decode("utf-8", "replace").strip().splitlines()
+    return None if tried.returncode == 0 else f"bwrap refuses: {errors[-1] if errors else tried.returncode}"
 
 
 def _found(name: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Running a program at the best isolation there is here, and saying which that was."""
+"""Running a program with the best isolation that this machine offers, and reporting which that was."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 Isolation = Literal["best", "bubblewrap", "process"]
 
-_KEPT_BYTES = 64 * 1024
+_TAIL_BYTES = 64 * 1024
 _WATCH_SECONDS = 0.1
 _PATIENCE = 5.0
 _KEEPER = Path(__file__).with_name("keeper.py")
@@ -58,7 +58,7 @@ class Isolated:
     status: int
     """Exit status; 128 + n when signal n ended it."""
     output: str
-    """The end of what it said on both streams, at most 64 KB; what is no UTF-8 is replaced."""
+    """The end of both output streams, at most 64 KB; what is not UTF-8 is replaced."""
     ended: str | None
     """Why it was ended from outside, such as "ran longer than 60 s"; None when it ended by itself."""
     timed_out: bool
@@ -69,7 +69,7 @@ class Isolated:
     """What was not enforced here, each with the reason."""
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """The isolation in one line."""
         return f"isolation: {self.isolation}" + "".join(
             f"; not enforced: {word}" for word in self.not_enforced
@@ -101,10 +101,10 @@ def run_isolated(
     readable: Sequence[Path] = (),
     mounted_as: Path | None = None,
 ) -> Isolated:
-    """Run a program in the folder `cwd`, a copy that it may do with what it likes, and end all it started.
+    """Run a program in the folder `cwd`, a copy that it may change freely, and end all it started.
 
     `environment`: added to PATH, HOME, LANG and TMPDIR, which is all it gets otherwise. `readable`: folders that it
-    may read besides the system's programs, under bubblewrap. `shown_as`: where `cwd` appears to it, under
+    may read besides the system's programs, under bubblewrap. `mounted_as`: where `cwd` appears to it, under
     bubblewrap. Raises SandboxError when it cannot be started, and when `isolation` cannot be had.
     """
     limits = limits or Limits()
@@ -187,7 +187,7 @@ def _words(kind: str, problem: str | None, network: bool) -> tuple[tuple[str, ..
 
 
 class _Run:
-    """One running program: what it says is read, what it uses is watched."""
+    """One running program: its output is read, its use of resources is watched."""
 
     def __init__(
         self,
@@ -203,7 +203,7 @@ class _Run:
         self._limits, self._folders, self._marks, self._gently = limits, folders, marks, gently
         self._before: ResourceUsage = usage(folders)
         self._tail: deque[bytes] = deque()
-        self._said_bytes = 0
+        self._printed_bytes = 0
         self._began = monotonic()
         try:
             self._process = subprocess.Popen(
@@ -238,13 +238,13 @@ class _Run:
             self._reader.join(timeout=_PATIENCE)
             if not self._reader.is_alive():
                 self._stream.close()
-        if ended is None and self._said_bytes > self._limits.output:
+        if ended is None and self._printed_bytes > self._limits.output:
             ended = f"printed more than {self._limits.output:,} bytes"
         if self._process.returncode is None:
             ended = f"{ended or 'it ran on'}, and could not be ended"
         elif ended is None and self._process.returncode < 0:
             ended = f"the process that keeps it was ended by {_signal(-self._process.returncode)}"
-        text = b"".join(self._tail)[-_KEPT_BYTES:].decode("utf-8", "replace")
+        text = b"".join(self._tail)[-_TAIL_BYTES:].decode("utf-8", "replace")
         more = (f"{len(left)} of its processes could not be ended",) if left else ()
         return Isolated(
             status_of(self._process),
@@ -266,28 +266,28 @@ class _Run:
                 return True, f"ran longer than {self._limits.seconds:g} s"
             if _ended(self._process, min(pause, left)):
                 return False, excess(self._process.pid, self._limits, self._before, self._folders)
-            if self._said_bytes > self._limits.output:
+            if self._printed_bytes > self._limits.output:
                 return False, f"printed more than {self._limits.output:,} bytes"
-            looked = monotonic()
+            scan_began = monotonic()
             found = excess(self._process.pid, self._limits, self._before, self._folders)
             if found is not None:
                 return False, found
             # Looking at a large folder takes time of its own: at most a tenth of the run's.
-            pause = max(_WATCH_SECONDS, 10 * (monotonic() - looked))
+            pause = max(_WATCH_SECONDS, 10 * (monotonic() - scan_began))
 
     def _read(self) -> None:
         size = 0
         with contextlib.suppress(OSError, ValueError):
             while chunk := self._stream.read1(65536):  # type: ignore[attr-defined]
-                self._said_bytes += len(chunk)
+                self._printed_bytes += len(chunk)
                 self._tail.append(chunk)
                 size += len(chunk)
-                while size - len(self._tail[0]) > _KEPT_BYTES:
+                while size - len(self._tail[0]) > _TAIL_BYTES:
                     size -= len(self._tail.popleft())
 
 
 def _ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
-    # `Popen.wait` with a timeout looks every 50 ms; a descriptor of the process tells at once.
+    # `Popen.wait` with a timeout looks every 50 ms; a descriptor of the process reports it at once.
     if hasattr(os, "pidfd_open"):
         with contextlib.suppress(OSError):
             descriptor = os.pidfd_open(process.pid)

@@ -1,4 +1,4 @@
-"""The parent of a program that runs as a plain process. Started as a script of its own, it imports nothing of ours.
+"""The parent process of a program that runs without bubblewrap. A script of its own: it imports nothing of ours.
 
 It stands between us and the program, so that a program which kills its parent does not kill us, and it takes
 in what the program leaves behind (Linux: as the subreaper), so that a daemon ends with its run.

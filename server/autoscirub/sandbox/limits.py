@@ -1,4 +1,4 @@
-"""How much a program of somebody else's may use."""
+"""The resource limits for a program that is not ours."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 _GIB = 1024**3
 _LONGEST = 10_000_000
-"""Seconds, a third of a year. Beyond any kernel's counting there are numbers that a configuration can still hold."""
+"""Seconds, a third of a year. A configuration can hold numbers that no kernel can count to."""
 
 
 @dataclass(frozen=True)

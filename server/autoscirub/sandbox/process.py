@@ -1,4 +1,4 @@
-"""A program of somebody else's in a process group of its own: bounded in time and in what it may say."""
+"""Running somebody else's program in a process group of its own, with limits on its time and output."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-_KEPT_BYTES = 64 * 1024
+_TAIL_BYTES = 64 * 1024
 _GRACE_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
 class Finished:
-    """How a program ended: its exit status (negative: the signal), the end of what it said, and whether in time."""
+    """How a program ended: its exit status (negative: the signal), the end of its output, and whether in time."""
 
     status: int
     output: str
@@ -38,12 +38,12 @@ def run_program(
     cwd: Path,
     seconds: float,
     environment: Mapping[str, str] | None = None,
-    said: Callable[[bytes], None] | None = None,
+    on_output: Callable[[bytes], None] | None = None,
 ) -> Finished:
     """Run a program to its end, with no standard input, and then end everything it left running.
 
-    `environment` is added to ours. Its output (both streams) goes to `said` line by line as it comes; the last
-    64 KB are kept. After `seconds` the whole process group is ended. Raises SandboxError when it cannot be started.
+    `environment` is added to ours. Its output (both streams) goes to `on_output` line by line as it comes; the last
+    64 KB are returned. After `seconds` the whole process group is ended. Raises SandboxError when it cannot be started.
     """
     program = on_path(command[0]) if command else None
     if program is None:
@@ -61,7 +61,7 @@ def run_program(
     except OSError as cause:
         raise SandboxError(f"{command[0]}: cannot be started: {cause.strerror}") from cause
     assert process.stdout is not None  # noqa: S101 - a pipe was asked for
-    reader = _OutputReader(process.stdout, said)
+    reader = _OutputReader(process.stdout, on_output)
     reader.start()
     timed_out = False
     try:
@@ -71,20 +71,20 @@ def run_program(
     finally:
         _end_group(process)
         reader.finish()
-    # Killed, and not ended: it hangs in the kernel, and its status is none.
+    # Killed, but still there: it hangs in the kernel and has no status.
     status = -signal.SIGKILL if process.returncode is None else process.returncode
     return Finished(status, reader.text(), timed_out)
 
 
 class _OutputReader(threading.Thread):
-    """Reads what the program says until nobody holds the pipe, or until told to finish.
+    """Reads the program's output until nobody holds the pipe, or until `finish` is called.
 
     A grandchild that left the process group may hold the pipe for ever, so the end of the file is not waited for.
     """
 
-    def __init__(self, stream: IO[bytes], said: Callable[[bytes], None] | None) -> None:
+    def __init__(self, stream: IO[bytes], on_output: Callable[[bytes], None] | None) -> None:
         super().__init__(daemon=True)
-        self._stream, self._said = stream, said
+        self._stream, self._on_output = stream, on_output
         self._wake, self._woken = os.pipe()
         self._tail: deque[bytes] = deque()
         self._size = 0
@@ -96,45 +96,45 @@ class _OutputReader(threading.Thread):
         with selectors.DefaultSelector() as selector:
             selector.register(descriptor, selectors.EVENT_READ)
             selector.register(self._wake, selectors.EVENT_READ)
-            told = False
+            finishing = False
             while True:
-                ready = {key.fd for key, _ in selector.select(timeout=0 if told else None)}
-                told = told or self._wake in ready
+                ready = {key.fd for key, _ in selector.select(timeout=0 if finishing else None)}
+                finishing = finishing or self._wake in ready
                 if descriptor not in ready:
-                    if told:
+                    if finishing:
                         return
                     continue
                 chunk = os.read(descriptor, 65536)
                 if not chunk:
                     return
                 self._take(chunk)
-                if told and self._size > _KEPT_BYTES:
+                if finishing and self._size > _TAIL_BYTES:
                     return  # it floods the pipe, and has been ended
 
     def _take(self, chunk: bytes) -> None:
         self._tail.append(chunk)
         self._size += len(chunk)
-        while len(self._tail) > 1 and self._size - len(self._tail[0]) > _KEPT_BYTES:
+        while len(self._tail) > 1 and self._size - len(self._tail[0]) > _TAIL_BYTES:
             self._size -= len(self._tail.popleft())
-        if self._said is not None:
+        if self._on_output is not None:
             *lines, self._line = (self._line + chunk).split(b"\n")
             for line in lines:
-                self._said(line)
-            if len(self._line) > _KEPT_BYTES:
-                self._said(self._line)
+                self._on_output(line)
+            if len(self._line) > _TAIL_BYTES:
+                self._on_output(self._line)
                 self._line = b""
 
     def finish(self) -> None:
         os.write(self._woken, b"x")
         self.join()
-        if self._said is not None and self._line:
-            self._said(self._line)
+        if self._on_output is not None and self._line:
+            self._on_output(self._line)
         self._stream.close()
         os.close(self._wake)
         os.close(self._woken)
 
     def text(self) -> str:
-        return b"".join(self._tail)[-_KEPT_BYTES:].decode("utf-8", "replace")
+        return b"".join(self._tail)[-_TAIL_BYTES:].decode("utf-8", "replace")
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:

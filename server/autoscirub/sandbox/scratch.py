@@ -1,4 +1,4 @@
-"""Removing a folder in which somebody else's program did what it liked."""
+"""Removing a folder in which somebody else's program may have done anything."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def remove_tree(folder: Path) -> None:
-    """Remove a folder and all below it, also where its folders were made unreadable. Follows no link."""
+    """Remove a folder and all below it, even where its folders were made unreadable. Follows no link."""
 
     def again(function: Callable[..., Any], path: str, _error: object) -> None:
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""Watching a run from outside: its processes, their memory, what it wrote; and ending all of it."""
+"""Watching a running program from outside (processes, memory, files written), and ending everything it started."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def usage(folders: Iterable[Path]) -> ResourceUsage:
 
 
 def can_look() -> bool:
-    """Whether processes can be looked at here: where not, none that is found means nothing."""
+    """Whether processes can be listed here: where not, finding none means nothing."""
     return (_PROC / "self" / "stat").is_file()
 
 
@@ -84,8 +84,8 @@ def excess(pid: int, limits: Limits, before: ResourceUsage, folders: Iterable[Pa
 def end_all(process: subprocess.Popen[bytes], folders: Sequence[Path], *, gently: bool) -> list[int]:
     """End the run and all it started, wherever that went. Returns what could not be ended.
 
-    `gently`: the keeper is asked first, since it alone has adopted what left the process tree. What was
-    orphaned past it is known by `folders`, which no other run has: its working directory, its HOME.
+    `gently`: the keeper is asked first, since it alone has adopted what left the process tree. What escaped
+    it is recognized by `folders`, which no other run has: its working directory, its HOME.
     """
     if gently and process.poll() is None:
         with contextlib.suppress(ProcessLookupError):
@@ -136,8 +136,8 @@ def _strays(folders: Sequence[Path]) -> list[int]:
     for name in _numbers():
         folder = _PROC / name
         with contextlib.suppress(OSError):
-            told = os.fsencode(os.readlink(folder / "cwd")) + b"\0" + (folder / "environ").read_bytes()  # noqa: PTH115
-            if any(mark in told for mark in marks) and int(name) != os.getpid():
+            known = os.fsencode(os.readlink(folder / "cwd")) + b"\0" + (folder / "environ").read_bytes()  # noqa: PTH115
+            if any(mark in known for mark in marks) and int(name) != os.getpid():
                 found.append(int(name))
     return found
 

@@ -1,4 +1,4 @@
-"""Setting up: a project, what may run in it, coding agents; and what this machine has and holds."""
+"""Floor 4: sets up projects, trust and coding agents, and checks what this machine has and enforces."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""`init`: find report, results and run command, and lay down configuration and predictions. Overwrites nothing."""
+"""`init`: finds report, results and run command, and writes configuration and predictions. Overwrites nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from autoscirub.setup.discover import Ask
     from autoscirub.store import Project
 
-_SHOWN = 9
+_MOST_OFFERED = 9
 """Candidates that a question offers by number."""
 
 
@@ -36,69 +36,75 @@ def initialise(
     yes: bool = False,
     ask: Ask | None = None,
 ) -> Initialised:
-    """Lay down `autoscirub.toml`, `prereg.toml` and the state directory with its .gitignore.
+    """Create `autoscirub.toml`, `prereg.toml` and the state directory with its .gitignore.
 
-    What `report`, `results` and `run` do not say is looked for, and `ask` is asked about each; without it the plain
-    finds are taken, and with `yes` the best. Nothing is run, and nothing is written before all is answered. Where
-    there is a configuration already, nothing is looked for.
+    What `report`, `results` and `run` leave open is searched for, and `ask` chooses among the candidates; without it
+    only clear finds are taken, with `yes` the best ones. Nothing is run, and nothing is written before every question
+    is answered. Where there is a configuration already, nothing is searched for.
 
-    Raises ConfigError for a path that leaves the project, a run command that is none, or settings that an existing
-    configuration says otherwise; and what `ask` raises.
+    Raises ConfigError for a path that leaves the project, an invalid run command, or settings that contradict an
+    existing configuration; and what `ask` raises.
     """
     opened = open_project(project, state_dir)
-    said: dict[Subject, Value] = {}
+    stated: dict[Subject, Value] = {}
     if report is not None:
-        said["report"] = path_of("--report", report, opened.root)
+        stated["report"] = path_of("--report", report, opened.root)
     if results is not None:
-        said["results"] = path_of("--results", results, opened.root)
+        stated["results"] = path_of("--results", results, opened.root)
     if run is not None:
-        said["run"] = command_of("--run", run)
+        stated["run"] = command_of("--run", run)
     laid = Initialised(str(opened.root))
-    shown = os.path.relpath(opened.state.root, opened.root)
+    label = os.path.relpath(opened.state.root, opened.root)
     if opened.location.config.source is not None:
-        _keep(opened, laid, said)
+        _keep(opened, laid, stated)
     else:
-        _find(opened, laid, said, shown, yes=yes, ask=ask)
+        _find(opened, laid, stated, label, yes=yes, ask=ask)
         _lay(opened.root / "autoscirub.toml", _config(laid), "autoscirub.toml", laid)
     _lay(opened.root / "prereg.toml", template("prereg"), "prereg.toml", laid)
     with opened.state.writing():
-        _lay(opened.state.root / ".gitignore", template("gitignore"), f"{shown}/.gitignore", laid)
+        _lay(opened.state.root / ".gitignore", template("gitignore"), f"{label}/.gitignore", laid)
     _look_ahead(opened, laid)
-    laid.commit = ["autoscirub.toml", "prereg.toml", ".prereg.lock (once frozen)", f"{shown}/"]
+    laid.commit = ["autoscirub.toml", "prereg.toml", ".prereg.lock (once frozen)", f"{label}/"]
     return laid
 
 
-def _keep(opened: Project, laid: Initialised, said: dict[Subject, Value]) -> None:
+def _keep(opened: Project, laid: Initialised, stated: dict[Subject, Value]) -> None:
     source, there = opened.location.config.source, opened.config
     command = tuple(there.run.command) if there.run else None
     has: dict[Subject, Value | None] = {"report": there.report, "results": there.results, "run": command}
     for subject, value in has.items():
-        wanted = said.get(subject)
+        wanted = stated.get(subject)
         if wanted is not None and wanted != value:
             key = "run.command" if subject == "run" else subject
-            shown, asked = (list(part) if isinstance(part, tuple) else part for part in (value, wanted))
+            label, asked = (list(part) if isinstance(part, tuple) else part for part in (value, wanted))
             raise ConfigError(
-                f"{source}: says {key} = {shown!r}, not {asked!r}; change it there, init overwrites nothing"
+                f"{source}: says {key} = {label!r}, not {asked!r}; change it there, init overwrites nothing"
             )
         laid.taken[subject] = Choice(value, "config", f"{source} has it" if value else f"{source} names none")
-    laid.kept.append(str(source))
+    laid.existing.append(str(source))
 
 
 def _find(
-    opened: Project, laid: Initialised, said: dict[Subject, Value], state: str, *, yes: bool, ask: Ask | None
+    opened: Project,
+    laid: Initialised,
+    stated: dict[Subject, Value],
+    state: str,
+    *,
+    yes: bool,
+    ask: Ask | None,
 ) -> None:
     recorded = _is_recorded(opened)
-    if len(said) < len(SUBJECTS) and not recorded:
+    if len(stated) < len(SUBJECTS) and not recorded:
         laid.found = find_setup(opened.root, skip={state})
     lead = f"in {opened.root}: looked at {laid.found.files:,} files; nothing is run"
     for subject in SUBJECTS:
-        if subject in said:
-            laid.taken[subject] = Choice(said[subject], "flag", f"--{subject}")
+        if subject in stated:
+            laid.taken[subject] = Choice(stated[subject], "flag", f"--{subject}")
         elif recorded:
-            # What decides is locked by then, also that it is not set: setting it here would be a change of scope.
+            # By then the settings that decide are locked, unset ones too: setting one here would change the scope.
             laid.taken[subject] = Choice(None, "open", "there is a record already, so nothing was looked for")
         else:
-            question = SetupQuestion(subject, tuple(laid.found.of(subject)[:_SHOWN]), lead)
+            question = SetupQuestion(subject, tuple(laid.found.of(subject)[:_MOST_OFFERED]), lead)
             lead = ""
             laid.taken[subject] = choose(question, opened.root, ask=ask, yes=yes)
     results, command = laid.taken["results"].value, laid.taken["run"].value
@@ -137,7 +143,7 @@ def _look_ahead(opened: Project, laid: Initialised) -> None:
             "would be recorded as frozen after results existed"
         )
     if laid.found.cut:
-        laid.notes.append(f"there are more files than are looked at; {laid.found.files:,} were")
+        laid.notes.append(f"there are more files than are searched; {laid.found.files:,} were")
     try:
         report, results = find_report(opened.root, config.report), find_results(opened.root, config.results)
     except ConfigError:
@@ -154,9 +160,9 @@ def _has_content(path: Path) -> bool:
     return stat.S_ISREG(status.st_mode) and status.st_size > 0
 
 
-def _lay(path: Path, text: str, shown: str, laid: Initialised) -> None:
+def _lay(path: Path, text: str, label: str, laid: Initialised) -> None:
     if os.path.lexists(path):
-        laid.kept.append(shown)
+        laid.existing.append(label)
         return
     write_atomic(path, text.encode("utf-8"))
-    laid.made.append(shown)
+    laid.made.append(label)

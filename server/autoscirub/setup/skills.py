@@ -1,4 +1,4 @@
-"""`skills lint`: every skill says what its tools, its inputs and its outputs are, and all of that is there."""
+"""`skills lint`: checks that every skill declares its tools, inputs and outputs, and that all of them exist."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _decided(skill: Path, faults: list[str]) -> Decision:
 
 
 def skill_faults(skill: Path, layout: Layout) -> Iterator[str]:
-    """What is wrong with one skill, each line saying where and what was expected."""
+    """The faults of one skill, each line saying where it is and what was expected."""
     try:
         data = read_regular(skill / FILE, limit=_LIMIT)
         text = None if data is None else data.decode("utf-8")
@@ -166,14 +166,14 @@ def _named_faults(metadata: dict[str, Any], body: str, layout: Layout) -> Iterat
             yield f"metadata.{TOOLS_KEY}: {tool!r} is no tool; there are {', '.join(sorted(BUILT))}"
         elif tool not in BUILT:
             yield f"metadata.{TOOLS_KEY}: this version has no tool {tool!r} yet"
-    said = {match[1]: bool(match[2]) for match in _CODE.finditer(_FENCE.sub("", body))}
-    for word, called in said.items():
+    mentioned = {match[1]: bool(match[2]) for match in _CODE.finditer(_FENCE.sub("", body))}
+    for word, called in mentioned.items():
         if called and word not in known:
             yield f"text: `{word}(…)` is no tool"
         elif word in known and word not in tools:
             yield f"text: names the tool `{word}`, which metadata.{TOOLS_KEY} does not"
     for tool in tools:
-        if tool in known and tool not in said:
+        if tool in known and tool not in mentioned:
             yield f"metadata.{TOOLS_KEY}: the text never says when to call `{tool}`"
     entries = {entry.path: entry for entry in layout.file}
     writers = {"agent", "any", *(TOOL_WRITERS[tool] for tool in tools if tool in TOOL_WRITERS)}

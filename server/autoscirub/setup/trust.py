@@ -1,4 +1,4 @@
-"""`trust`: what would run here, and allowing exactly that."""
+"""`trust`: shows which programs would run here, and allows exactly those."""
 
 from __future__ import annotations
 

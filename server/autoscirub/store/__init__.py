@@ -1,4 +1,4 @@
-"""Floor 1: where state lives and how it is kept. Each part loads when it is used first: a client waits for its hook."""
+"""Floor 1: where state lives and how it is stored. Each part loads on first use, since a client waits for its hook."""
 
 import lazy_loader
 

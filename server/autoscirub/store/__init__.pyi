@@ -39,6 +39,7 @@ from .strictjson import lines_of as lines_of
 from .strictjson import parse as parse
 from .tables import read_toml as read_toml
 from .tomllines import toml_strings as toml_strings
+from .trust import SENDS_FILES as SENDS_FILES
 from .trust import TrustView as TrustView
 from .trust import grant_trust as grant_trust
 from .trust import is_trusted as is_trusted

@@ -11,7 +11,7 @@ from autoscirub.errors import ConfigError
 from autoscirub.models import ProjectConfig
 from autoscirub.store.files import read_regular
 from autoscirub.store.policy import LoadedPolicy, apply_policy, load_policy
-from autoscirub.store.tables import not_utf8, read_toml, shown, validated
+from autoscirub.store.tables import not_utf8, quote_value, read_toml, validated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,12 +28,12 @@ _MAX_BRACKETS = 200
 
 @dataclass(frozen=True)
 class LoadedConfig:
-    """The configuration that holds, and the file that it came from (None: all defaults)."""
+    """The configuration in effect, and the file that it came from (None: all defaults)."""
 
     values: ProjectConfig
     source: str | None
     own: ProjectConfig
-    """As the project's files have it, whatever the policy is."""
+    """As the project's files set it, before the policy is applied."""
     policy: LoadedPolicy | None = None
 
 
@@ -80,7 +80,7 @@ def _read(root: Path, name: str) -> dict[str, Any] | None:
     tools = table.get("tool")
     ours = tools.get("autoscirub") if isinstance(tools, dict) else None
     if ours is not None and not isinstance(ours, dict):
-        raise ConfigError(f"{name}: tool.autoscirub is {shown(ours)}, expected a table")
+        raise ConfigError(f"{name}: tool.autoscirub is {quote_value(ours)}, expected a table")
     return ours
 
 
@@ -104,13 +104,13 @@ def _read_yaml(data: bytes, name: str) -> dict[str, Any]:
     except UnicodeDecodeError as cause:
         raise ConfigError(f"{name}: {not_utf8(data, cause)}") from None
     except UnicodeEncodeError:
-        raise ConfigError(f"{name}: a text holds half of a surrogate pair, which is no text") from None
+        raise ConfigError(f"{name}: a text holds half of a surrogate pair, which is not valid text") from None
     except (yaml.YAMLError, RecursionError, ValueError) as cause:  # ValueError: 2001-99-99 is read as a date
         raise ConfigError(f"{name}: is not YAML: {' '.join(str(cause).split())}") from None
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise ConfigError(f"{name}: holds {shown(value)}, expected keys and values")
+        raise ConfigError(f"{name}: holds {quote_value(value)}, expected keys and values")
     return value
 
 
@@ -126,6 +126,6 @@ def _refuse_repeated_keys(node: Any, name: str) -> None:
         if isinstance(part, tuple):
             key, part = part
             if isinstance(key.value, str) and key.value in seen:
-                raise ConfigError(f"{name}: the key {shown(key.value)} stands twice{_at(key)}")
+                raise ConfigError(f"{name}: the key {quote_value(key.value)} appears twice{_at(key)}")
             seen.add(str(key.value))
         _refuse_repeated_keys(part, name)

@@ -1,4 +1,4 @@
-"""Reading files that others wrote without blocking or leaving; writing ours so that nobody reads half."""
+"""Reading others' files without blocking or following links out; writing ours so that nobody reads half a file."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _ADVICE = {
     errno.ENOSPC: "free some space there",
     errno.EDQUOT: "free some space there",
     errno.EISDIR: "move the directory away",
-    errno.EEXIST: "a file stands where a folder should be; move it away",
-    errno.ENOTDIR: "a file stands where a folder should be; move it away",
+    errno.EEXIST: "there is a file where a folder should be; move it away",
+    errno.ENOTDIR: "there is a file where a folder should be; move it away",
     errno.ENAMETOOLONG: "choose a shorter name",
 }
 _KINDS = (
@@ -134,7 +134,7 @@ def _opened(path: Path, within: Path | None, error: type[Exception]) -> int | No
 def write_atomic(path: Path, data: bytes, *, within: Path | None = None) -> None:
     """Write `data` so that a reader sees the old bytes or the new, also after a kill or a power cut.
 
-    Where a link stands at `path`, the link is replaced, and what it leads to stays as it is. With
+    A link at `path` is itself replaced, and its target is left alone. With
     `within`, a path whose parents lead out of that folder is refused. Raises StateError where the folder
     cannot be written.
     """
@@ -162,9 +162,9 @@ def write_atomic(path: Path, data: bytes, *, within: Path | None = None) -> None
 
 
 def refuse_unusable(path: Path, within: Path | None, error: type[Exception]) -> None:
-    """Raise `error` for what is no path at all, and for a path whose parents lead out of `within`."""
+    """Raise `error` for what is not a path at all, and for a path whose parents lead out of `within`."""
     if not is_path(path):
-        raise error(f"{str(path)!r}: is no path: it holds a NUL character, or half of a surrogate pair")
+        raise error(f"{str(path)!r}: is not a path: it holds a NUL character, or half of a surrogate pair")
     if within is not None and leads_out(path.parent, within):
         raise error(f"{path}: leads out of {within} through a link; put the file itself there")
 

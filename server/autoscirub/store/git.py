@@ -1,4 +1,4 @@
-"""Running git so that nothing of the repository's, and nothing from outside, decides what runs.
+"""Running git so that neither the repository nor the environment decides which programs run.
 
 A repository's own configuration can name programs (hooks, filters, a file-system monitor, an external diff,
 transports), and so can `GIT_*` variables. Every call here overrides the first and drops the second.
@@ -77,7 +77,7 @@ _CHUNK = 64 * 1024
 
 @dataclass(frozen=True)
 class GitAnswer:
-    """What one git command said. `status` is negative when a signal ended it."""
+    """The result of one git command. `status` is negative when a signal ended it."""
 
     status: int
     out: bytes
@@ -164,8 +164,8 @@ class GitRunner:
         try:
             oid, kind, size = self._git.get_object_header(name)
         except (ValueError, OSError) as error:
-            if "could not be resolved" not in str(error):  # it died over the object; the next starts anew
-                self.close()
+            if "could not be resolved" not in str(error):
+                self.close()  # it died over the object; the next call restarts it
             return None
         return _text(oid), _text(kind), size
 
@@ -190,9 +190,9 @@ def finish(
     deadline = time.monotonic() + seconds
     out, err = bytearray(), bytearray()
     with selectors.DefaultSelector() as selector:
-        for pipe, kept in ((process.stdout, out), (process.stderr, err)):
+        for pipe, buffer in ((process.stdout, out), (process.stderr, err)):
             if pipe is not None:
-                selector.register(pipe, selectors.EVENT_READ, kept)
+                selector.register(pipe, selectors.EVENT_READ, buffer)
         while selector.get_map():
             ready = selector.select(max(0.0, deadline - time.monotonic()))
             if not ready:
@@ -235,12 +235,13 @@ def plain(text: str, limit: int = 300) -> str:
     """Git's own words as one short printable line: what it quotes may come from a stranger's repository."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if line.startswith(("fatal:", "error:"))] or lines
-    line = "; ".join(telling[:3]) or "it said nothing"
+    line = "; ".join(telling[:3]) or "it printed nothing"
     return "".join(char if char.isprintable() else "?" for char in line)[:limit]
 
 
 def _text(value: str | bytes) -> str:
-    return value.decode("ascii") if isinstance(value, bytes) else value  # GitPython says str, and gives bytes
+    # GitPython declares str and returns bytes.
+    return value.decode("ascii") if isinstance(value, bytes) else value
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
@@ -251,7 +252,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 @functools.cache
 def _isolated_git() -> Any:
-    git_program()  # says how to install it; GitPython's own words at import do not
+    git_program()  # says how to install it; GitPython's own message at import does not
     try:
         from git.cmd import Git
     except ImportError as error:
@@ -283,7 +284,7 @@ def _isolated_git() -> Any:
             env = on_path("env")
             if env is None:
                 raise HistoryError(
-                    f"unset {', '.join(outer)}: they cannot be kept from git here without `env`"
+                    f"unset {', '.join(outer)}: they cannot be hidden from git here without `env`"
                 )
             return [env, *(part for name in outer for part in ("-u", name))]
 

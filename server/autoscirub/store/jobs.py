@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 JOBS_DIR = "jobs"
-KEPT_JOBS = 50
-"""Ended jobs that are kept, the newest; older ones are removed when a new one begins."""
+MAX_ENDED_JOBS = 50
+"""How many ended jobs are stored; older ones are removed when a new one begins."""
 BEGIN_SECONDS = 60.0
-"""A process that has not begun by then never will."""
+"""A process that has not started by then never will."""
 PID_NAME = "pid"
 
 _ID = re.compile(r"[a-z_]{1,40}-[0-9a-f]{12}")
@@ -65,13 +65,13 @@ class Job:
 
     @property
     def progress(self) -> JobProgress | None:
-        """How far it is, as it last said."""
+        """Its progress, as it last reported."""
         with contextlib.suppress(StateError):
             return self._read(JobProgress)
         return None
 
     @property
-    def begun(self) -> bool:
+    def started(self) -> bool:
         """Whether its process got so far as to hold the lock."""
         return (self.folder / PID_NAME).exists()
 
@@ -85,7 +85,7 @@ class Job:
         """Whether a process holds the job's lock now."""
         import fcntl
 
-        # Shared, so that those who look are in nobody's way but a worker's who begins, and he waits a moment.
+        # Shared, so that looking blocks only a worker that is just starting, and it waits a moment.
         try:
             descriptor = os.open(
                 self.folder / LOCK_NAME, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -119,8 +119,8 @@ class Job:
         try:
             if (self.folder / JobAnswer.file_name).exists():
                 return False
-            return self.is_alive() or (not self.begun and 0 <= self._age() < BEGIN_SECONDS)
-        except OSError:  # a folder that we may not look into is nobody's that we wait for
+            return self.is_alive() or (not self.started and 0 <= self._age() < BEGIN_SECONDS)
+        except OSError:  # nobody waits for a job whose folder we may not read
             return False
 
     def _age(self) -> float:
@@ -137,11 +137,11 @@ class Job:
             yield
 
     def say(self, done: int, total: int) -> None:
-        """Say how far it is."""
+        """Report its progress."""
         self.write(JobProgress(done=done, total=total))
 
     def end(self, answer: JobAnswer) -> None:
-        """Say how it ended. What was said first stands."""
+        """Record how it ended. The first answer stands."""
         if self._read(JobAnswer) is None:
             self.write(answer)
 
@@ -172,13 +172,13 @@ def _home(state_dir: Path) -> Path:
         home.mkdir(parents=True, exist_ok=True)
     except OSError as cause:
         raise StateError(
-            f"{home}: cannot be made: {cause.strerror}; make the state directory writable, or name another"
+            f"{home}: cannot be created: {cause.strerror}; make the state directory writable, or name another"
         ) from cause
     return home
 
 
 def new_job(state_dir: Path, tool: str, arguments: dict[str, Any]) -> Job:
-    """A job's folder, made, with what was asked for. Its process is to be started by whoever made it.
+    """A job's folder, made, with the request in it. The caller starts its process.
 
     Raises StateError where the state directory cannot be written.
     """
@@ -197,14 +197,14 @@ def new_job(state_dir: Path, tool: str, arguments: dict[str, Any]) -> Job:
     except OSError as cause:
         shutil.rmtree(job.folder, ignore_errors=True)
         raise StateError(
-            f"{home / name}: cannot be made: {cause.strerror}; make the state directory writable, or name another"
+            f"{home / name}: cannot be created: {cause.strerror}; make the state directory writable, or name another"
         ) from cause
     _drop_old(state_dir)
     return Job(home / name)
 
 
 def jobs(state_dir: Path) -> list[Job]:
-    """Every job there is, the newest first. Folders of other names are none."""
+    """Every job there is, the newest first. Folders of other names are ignored."""
     try:
         found = [
             (entry.stat().st_mtime_ns, entry.name)
@@ -219,7 +219,7 @@ def jobs(state_dir: Path) -> list[Job]:
 
 
 def find_job(state_dir: Path, job_id: str) -> Job | None:
-    """The job of that id; None when there is none, or when that is no job's id."""
+    """The job of that id; None when there is none, or when it is not a job's id."""
     if not _ID.fullmatch(job_id):
         return None
     folder = state_dir / JOBS_DIR / job_id
@@ -234,5 +234,5 @@ def running(state_dir: Path) -> list[str]:
 
 def _drop_old(state_dir: Path) -> None:
     ended = [job for job in jobs(state_dir) if not job.is_open()]
-    for job in ended[KEPT_JOBS:]:
+    for job in ended[MAX_ENDED_JOBS:]:
         shutil.rmtree(job.folder, ignore_errors=True)

@@ -56,9 +56,9 @@ def state_lock(state_dir: Path, *, seconds: float, notices: list[str] | None = N
         except OSError as cause:
             if isinstance(cause, filelock.Timeout) or cause.errno not in _CANNOT_LOCK:
                 raise
-            said = f"{state_dir}: this file system cannot lock, so a lease file is used: {LEASE_NAME}"
-            if notices is not None and said not in notices:
-                notices.append(said)
+            notice = f"{state_dir}: this file system cannot lock, so a lease file is used: {LEASE_NAME}"
+            if notices is not None and notice not in notices:
+                notices.append(notice)
             hint = f"; if no such process is left, on any machine, remove {state_dir / LEASE_NAME}"
             lock = filelock.SoftFileLock(state_dir / LEASE_NAME)
             lock.acquire(timeout=seconds, poll_interval=_POLL_SECONDS)
@@ -90,8 +90,8 @@ def _refuse_irregular(path: Path) -> None:
 
 
 def _write_holder(state_dir: Path) -> None:
-    # Only for people who wonder who it is, so it is neither synced nor trusted. Made anew, never opened:
-    # what stands there may be a link to another file.
+    # Only tells people who holds the lock, so it is neither synced nor trusted. Created afresh, never opened:
+    # what is there may be a link to another file.
     command = " ".join(["autoscirub", *sys.argv[1:3]])
     facts = {"pid": os.getpid(), "host": socket.gethostname(), "command": command[:80], "since": now()}
     path = state_dir / HOLDER_NAME

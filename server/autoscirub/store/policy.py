@@ -40,14 +40,14 @@ class LoadedPolicy:
 
 
 def load_policy(environment: Mapping[str, str] | None = None) -> LoadedPolicy | None:
-    """The policy that holds on this machine; None where there is none.
+    """The policy of this machine; None where there is none.
 
     AUTOSCIRUB_POLICY names the file, and then it must be there; an empty variable counts as unset. Else it is
     `policy.toml` in the system's configuration directories for autoscirub (XDG_CONFIG_DIRS is honoured), the
-    first that there is. Links are followed: whoever names a policy may keep it elsewhere.
+    first that there is. Links are followed: whoever names a policy may store it elsewhere.
 
     Raises ConfigError: named and not there, unreadable, unknown key, wrong type. A policy that cannot be read
-    is never taken for none.
+    never counts as no policy.
     """
     environment = os.environ if environment is None else environment
     named = environment.get(POLICY_VARIABLE, "")
@@ -57,7 +57,7 @@ def load_policy(environment: Mapping[str, str] | None = None) -> LoadedPolicy | 
         if data is None:
             raise ConfigError(
                 f"{POLICY_VARIABLE}: {path} is not there; name the policy's file, or unset the variable where no "
-                "policy is meant to hold"
+                "policy should apply"
             )
         return _loaded(path, POLICY_VARIABLE, data)
     for path in _system_paths():
@@ -67,27 +67,27 @@ def load_policy(environment: Mapping[str, str] | None = None) -> LoadedPolicy | 
 
 
 def apply_policy(own: ProjectConfig, source: str | None, policy: LoadedPolicy) -> ProjectConfig:
-    """The configuration that holds under `policy`. Raises ConfigError, naming both files, when `own` is looser."""
+    """The configuration in effect under `policy`. Raises ConfigError, naming both files, when `own` is looser."""
     from autoscirub.models import against_policy, under_policy
 
     if looser := against_policy(own, policy.values):
         lines = "".join(f"\n  {line}" for line in looser)
         raise ConfigError(
             f"{source or 'the configuration'}: looser than the policy in {policy}, which a project may only "
-            f"tighten:{lines}\nor ask whoever keeps the policy to change it"
+            f"tighten:{lines}\nor ask whoever maintains the policy to change it"
         )
     return under_policy(own, policy.values)
 
 
 def _named_path(named: str) -> Path:
     if not is_path(named):
-        raise ConfigError(f"{POLICY_VARIABLE}: {named!r} is no path; name the policy's file")
+        raise ConfigError(f"{POLICY_VARIABLE}: {named!r} is not a path; name the policy's file")
     try:
         return Path(os.path.abspath(os.path.expanduser(named)))  # noqa: PTH100, PTH111 - no such user is no error here
     except FileNotFoundError:
         raise ConfigError(
-            f"{POLICY_VARIABLE}: {named} is relative to a working directory that is not there any more; name the "
-            "policy's file by its whole path"
+            f"{POLICY_VARIABLE}: {named} is relative to a working directory that no longer exists; name the "
+            "policy's file by its absolute path"
         ) from None
 
 
@@ -108,11 +108,11 @@ def _read(path: Path) -> bytes | None:
     except ConfigError as error:
         if isinstance(
             error.__cause__, NotADirectoryError
-        ):  # a file stands where the folder would: nothing there
+        ):  # a file where the folder would be: no policy there
             return None
         raise ConfigError(f"the policy {error}") from error.__cause__
     if data is None and os.path.lexists(path):
-        raise ConfigError(f"the policy {path}: is a link that leads nowhere; mend it or take it away")
+        raise ConfigError(f"the policy {path}: is a link that leads nowhere; fix or remove it")
     return data
 
 

@@ -35,11 +35,11 @@ class Project:
 
     @property
     def config(self) -> ProjectConfig:
-        """The configuration that holds: with defaults filled in, under the policy of this machine."""
+        """The configuration in effect: with defaults filled in, under the policy of this machine."""
         return self.location.config.values
 
     def deciding(self) -> dict[str, Any]:
-        """The settings that decide, as the project's own files have them: what a freeze locks.
+        """The settings that decide, as the project's own files set them: what a freeze locks.
 
         A policy is no part of it. It is the machine's: a lab that gets one has not changed its projects, and a
         clone is verified where there is another one, or none.
@@ -52,7 +52,7 @@ class Project:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Session]:
-        """Look, and write nothing anywhere: the history comes from a temporary copy of the bundle."""
+        """Open the project read-only and write nothing: the history comes from a temporary copy of the bundle."""
         with contextlib.ExitStack() as stack:
             history = History.open_for_reading(self.state.root, self.root) if self.state.exists() else None
             if history is not None:
@@ -62,7 +62,7 @@ class Project:
             yield Session.opened(self, history, self.state.read(RunManifest), notices)
 
     def _sweep(self) -> None:
-        """Remove what our own writes left when they were killed. We hold the lock, so none is under way."""
+        """Remove what our own writes left when they were killed. We hold the lock, so no write is under way."""
         places = [
             self.root,
             self.state.root,
@@ -79,7 +79,7 @@ class Project:
     def writing(self) -> Iterator[Session]:
         """Hold the state directory's lock, with the working history open for writing.
 
-        A step that a kill cut off is finished first, so that what follows finds it whole or not begun.
+        A step that a kill cut off is finished first, so that what follows finds it complete or not started.
         """
         with self.state.writing():
             self._sweep()

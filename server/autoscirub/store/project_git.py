@@ -1,7 +1,7 @@
 """Questions about the user's own repository, read-only: its HEAD, whether it is dirty, what it ignores.
 
 The repository may be a stranger's. Its configuration cannot make git run anything here, nothing is written
-(not even the index), and where git refuses or fails the answer is "inconclusive", with a note.
+(not even the index), and where git refuses or fails the answer is None, with a note.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _UNREADABLE = re.compile(r"beyond a symbolic link")
 
 
 class ProjectHead(TypedDict):
-    """What the project's own repository is at. None stands for "inconclusive", and `note` says why."""
+    """What the project's own repository is at. None where git could not tell, and `note` says why."""
 
     head: str | None
     dirty: bool | None
@@ -43,7 +43,7 @@ class ProjectHead(TypedDict):
 class Ignored:
     """The asked paths that git ignores and does not track: a clone will lack them.
 
-    `note` says what is inconclusive; then `paths` may be too few.
+    `note` says what git could not tell about; then `paths` may be incomplete.
     """
 
     paths: frozenset[str]
@@ -201,7 +201,7 @@ class _Repository:
             )
         fields = answer.out.split(b"\0")
         records = [fields[start : start + 4] for start in range(0, len(fields) - 3, 4)]
-        # With --verbose a pattern that takes a path back in (`!keep.png`) is shown as well.
+        # With --verbose a pattern that takes a path back in (`!keep.png`) is listed as well.
         ignored = [
             os.fsdecode(name[2:])
             for _, _, pattern, name in records

@@ -80,16 +80,16 @@ def _working_directory() -> Path:
         return Path.cwd()
     except FileNotFoundError:
         raise ConfigError(
-            "the working directory is not there any more; go to another, or name the project with --project"
+            "the working directory no longer exists; change to another, or name the project with --project"
         ) from None
 
 
 def _expanded(value: str | Path, source: str) -> str:
     if not is_path(value):
-        raise ConfigError(f"{source}: {str(value)!r} is no path: it holds a NUL character, or is no text")
+        raise ConfigError(f"{source}: {str(value)!r} is not a path: it holds a NUL character, or is not text")
     path = os.path.expanduser(value)  # noqa: PTH111 - Path.expanduser raises for a user there is not
     if str(path).startswith("~"):
-        raise ConfigError(f"{source}: {value}: there is no such user's home; write ./{value} for a folder")
+        raise ConfigError(f"{source}: {value}: that user has no home folder; write ./{value} for a folder")
     return str(path)
 
 
@@ -112,7 +112,7 @@ def _state_dir(
         # Everything in a state directory goes into the history.
         raise ConfigError(f"{source}: the state directory {folder} holds the project; name a folder in it")
     if real.is_relative_to(root / ".git"):
-        raise ConfigError(f"{source}: the state directory {folder} lies in .git; name a folder beside it")
+        raise ConfigError(f"{source}: the state directory {folder} lies in .git; name a folder outside it")
     if os.path.lexists(folder) and not os.path.isdir(folder):  # noqa: PTH112 - see above
         raise StateError(
             f"{folder} ({source}): is not a directory; move it away or name another state directory"

@@ -1,5 +1,4 @@
-"""One step of work on an opened project: what the history knows, and writing the next step so that a kill
-leaves it whole or not begun.
+"""One step of work on an opened project: reading what is recorded, and recording the next step all or nothing.
 
 A step goes: mark, commit, export, files, unmark. The commit holds every file of the step, so whatever a kill
 leaves undone after it is written again from there; before it, nothing has changed.
@@ -8,7 +7,7 @@ leaves undone after it is written again from there; before it, nothing has chang
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from autoscirub.errors import CorruptError, StateError
 from autoscirub.models import Locks, RunManifest, strict_json
@@ -22,14 +21,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from autoscirub.store.project import Project
+    from autoscirub.models import ProjectConfig
+    from autoscirub.store.state import StateStore
+
 
 STATE = "state/"
 """In a commit: the state files as we wrote them. What others wrote there is not in it."""
 LOCKED = "locked/"
 """In a commit: what decides, byte for byte as it was locked (predictions, rubric), and our lock in the project."""
 _PASSING = ("project", "before")
-"""In a commit: what this one step was decided on, and what it kept. Not carried into the next."""
+"""In a commit: what this one step was decided on, and backups. Not carried into the next."""
 
 MARK_NAME = ".lock.step"
 EVENTS_NAME = "revisions/events.jsonl"
@@ -37,23 +38,38 @@ EVENTS_NAME = "revisions/events.jsonl"
 _MANIFEST = RunManifest.file_name
 
 
+class OpenedProject(Protocol):
+    """What a session needs of a project that has been opened: see `store.project.Project`."""
+
+    @property
+    def root(self) -> Path: ...
+    @property
+    def state(self) -> StateStore: ...
+    @property
+    def config(self) -> ProjectConfig: ...
+
+
 @dataclass
 class Session:
     """A project while it is being read or written."""
 
-    project: Project
+    project: OpenedProject
     history: History | None
     found: RunManifest | None
-    """`run_manifest.json` as it lies there."""
+    """`run_manifest.json` as it is on disk."""
     recorded: RunManifest | None
     """`run_manifest.json` as the history's newest step has it: what was decided, whatever the file says."""
     manifest: RunManifest
-    """What holds: the recorded one. Without a record nothing was decided, whatever the file says."""
+    """What applies: the recorded one. Without a record nothing was decided, whatever the file says."""
     notices: list[str] = field(default_factory=list)
 
     @classmethod
     def opened(
-        cls, project: Project, history: History | None, found: RunManifest | None, notices: Iterable[str]
+        cls,
+        project: OpenedProject,
+        history: History | None,
+        found: RunManifest | None,
+        notices: Iterable[str],
     ) -> Session:
         """Compare the manifest with the history; the history's holds, because a file can be edited."""
         recorded = _recorded(history)
@@ -61,16 +77,17 @@ class Session:
         session.notices += [placeless(notice, project.state.root) for notice in notices]
         if recorded is not None and found is None:
             session.notices.append(
-                f"{_MANIFEST}: is gone or cannot be read; what the history has of it holds"
+                f"{_MANIFEST}: is missing or cannot be read; the version in the history applies"
             )
         elif recorded is not None and found != recorded:
             session.notices.append(
-                f"{_MANIFEST}: is not as the history has it (edited, or a write was cut off); the history's holds"
+                f"{_MANIFEST}: is not as the history has it (edited, or a write was cut off); the version in the "
+                "history applies"
             )
         return session
 
     @classmethod
-    def finish_cut_off(cls, project: Project, history: History) -> bool:
+    def finish_cut_off(cls, project: OpenedProject, history: History) -> bool:
         """Write the files of a step that a kill cut off after its commit. Whether there was one."""
         mark = project.state.read_bytes(MARK_NAME)
         if mark is None:
@@ -93,7 +110,7 @@ class Session:
         """The locks that the history has."""
         return self.recorded.locks if self.recorded else Locks()
 
-    def kept(self, name: str) -> bytes | None:
+    def recorded_file(self, name: str) -> bytes | None:
         """A file of the history's newest step, such as `locked/prereg.toml`; None when it has none."""
         if self.history is None or self.history.head is None:
             return None
@@ -110,9 +127,9 @@ class Session:
         }
 
     def knows(self, name: str) -> bool:
-        """Whether the history's newest step has the state file `name` exactly as it lies there."""
-        kept = self.kept(STATE + name)
-        return kept is not None and kept == self.project.state.read_bytes(name)
+        """Whether the history's newest step has the state file `name` exactly as it is on disk."""
+        recorded = self.recorded_file(STATE + name)
+        return recorded is not None and recorded == self.project.state.read_bytes(name)
 
     def ignored(self, paths: list[str]) -> set[str]:
         """Those of `paths` that the user's git ignores. What git could not tell becomes a notice, once."""
@@ -122,7 +139,7 @@ class Session:
         return set(answer.paths)
 
     def recorded_notices(self) -> list[str]:
-        """What was ever found amiss with the history itself, oldest first: it was started afresh, put back, lost."""
+        """Every problem ever found with the history itself, oldest first: it was started afresh, put back, lost."""
         commits = self.history.commits() if self.history else []
         return [f"{commit.at}: {notice}" for commit in reversed(commits) for notice in commit.notices]
 
@@ -142,9 +159,9 @@ class Session:
 
         `state`: state files by name, None to remove; the manifest is added. `locked`: what decides, as it is
         locked; `.prereg.lock` among it is written into the project. `judged`: paths from the project root that
-        the step was decided on; those over the bounds of `[audit]` are listed with their digest and not kept.
-        `reached_on`: the digests that the answers were reached on; a file that is another by now voids them, and
-        StateError is raised before anything is written. `before`: files to be able to put back.
+        the step was decided on; those over the bounds of `[audit]` are listed with their digest and not stored.
+        `based_on`: the digests that the answers are based on; a file that has changed by now voids them, and
+        StateError is raised before anything is written. `before`: copies of files, so that they can be put back.
         """
         if self.history is None:
             raise StateError("a session that only reads cannot record")
@@ -152,16 +169,16 @@ class Session:
         files: dict[str, bytes | None] = {STATE + name: data for name, data in (state or {}).items()}
         files |= {LOCKED + name: data for name, data in (locked or {}).items()}
         files[STATE + _MANIFEST] = strict_json(self.manifest).encode("utf-8")
-        kept: dict[str, bytes | Path] = {name: data for name, data in files.items() if data is not None}
-        listed = self._keep(judged, kept)
+        stored: dict[str, bytes | Path] = {name: data for name, data in files.items() if data is not None}
+        listed = self._keep(judged, stored)
         refuse_moved(based_on or {}, {entry["path"]: entry["sha256"] for entry in listed})
-        kept |= {f"before/{name}": path for name, path in (before or {}).items()}
+        stored |= {f"before/{name}": path for name, path in (before or {}).items()}
         drop = [*_PASSING, *(name for name, data in files.items() if data is None)]
         self._set_aside(files)
         write_atomic(project.state.root / MARK_NAME, f"{self.history.head or ''}\n".encode())
         oid = self.history.commit(
             event,
-            kept,
+            stored,
             facts={**facts, "files": listed, "project_git": dict(self._project_head())},
             at=at,
             drop=drop,
@@ -173,14 +190,14 @@ class Session:
         return oid
 
     def _set_aside(self, files: Mapping[str, bytes | None]) -> None:
-        """Rename what others wrote where a file of this step will lie: it stays to be looked at."""
+        """Rename what others wrote where this step will put a file: it stays for inspection."""
         state = self.project.state
         for name, data in files.items():
             inner = name.removeprefix(STATE)
             if not name.startswith(STATE) or inner == EVENTS_NAME or self.history is None:
                 continue
             found = state.read_bytes(inner)
-            if found is None or found in (data, self.kept(name)):
+            if found is None or found in (data, self.recorded_file(name)):
                 continue
             aside = state.move_aside(inner, mark=ASIDE_MARK)
             self.notices.append(f"{inner}: was not as the history has it; set aside as {aside}")
@@ -202,7 +219,7 @@ class Session:
             if not nameable or size > min(bounds.keep_file, left):
                 listed.append({"path": path, "sha256": sha256_file(target), "size": size, "kept": False})
                 continue
-            # Read once, so that what is kept and what is listed are the same bytes.
+            # Read once, so that what is stored and what is listed are the same bytes.
             data = target.read_bytes()
             files[f"project/{path}"] = data
             listed.append({"path": path, "sha256": sha256_bytes(data), "size": len(data), "kept": True})
@@ -211,7 +228,7 @@ class Session:
 
 
 def refuse_moved(based_on: Mapping[str, str], now_there: Mapping[str, str | None]) -> None:
-    """Raise StateError, naming the files, when one that was read is another now: the answers are void."""
+    """Raise StateError, naming the files, when one of them has changed since it was read: the answers are void."""
     moved = sorted(path for path, digest in based_on.items() if now_there.get(path) != digest)
     if moved:
         raise StateError(
@@ -239,7 +256,7 @@ def _recorded(history: History | None) -> RunManifest | None:
         return None
 
 
-def _write_files(project: Project, files: Mapping[str, bytes | None]) -> None:
+def _write_files(project: OpenedProject, files: Mapping[str, bytes | None]) -> None:
     for name, data in files.items():
         if name.startswith(STATE):
             inner = name.removeprefix(STATE)

@@ -60,7 +60,7 @@ class StateStore:
             self.root.mkdir(parents=True, exist_ok=True)
         except OSError as cause:
             raise StateError(
-                f"{self.root}: cannot be made: {cause.strerror}; make its parent writable, or name another "
+                f"{self.root}: cannot be created: {cause.strerror}; make its parent writable, or name another "
                 "state directory with --state-dir or AUTOSCIRUB_STATE_DIR"
             ) from cause
         with state_lock(self.root, seconds=self._lock_seconds, notices=self.notices):
@@ -77,7 +77,7 @@ class StateStore:
     def read(self, model: type[Model], name: str | None = None) -> Model | None:
         """The file `name` (default: the model's own name) as its model; None when it is not there.
 
-        Raises NewerVersionError before anything else is looked at, and CorruptError, except inside
+        Raises NewerVersionError before anything else is checked, and CorruptError, except inside
         `writing()`, where a corrupt file is moved aside, reported, and read as not there.
         """
         name = name or model.file_name
@@ -122,10 +122,10 @@ class StateStore:
     def append_line(self, name: str, value: BaseModel | dict[str, Any]) -> None:
         """Add one line to a .jsonl file. A line that a kill cut off stays where it is, on its own line."""
         with self.writing():
-            kept = self.read_bytes(name) or b""
-            if kept and not kept.endswith(b"\n"):
-                kept += b"\n"
-            self.write_bytes(name, kept + strict_json(value, indent=None).encode("utf-8"))
+            text = self.read_bytes(name) or b""
+            if text and not text.endswith(b"\n"):
+                text += b"\n"
+            self.write_bytes(name, text + strict_json(value, indent=None).encode("utf-8"))
 
     def read_lines(self, name: str) -> tuple[list[dict[str, Any]], list[str]]:
         """The objects of a .jsonl file, and a fault for each line that is none (a cut-off one)."""
@@ -137,13 +137,13 @@ class StateStore:
             try:
                 value = parse(line)
             except JsonFault as fault:
-                faults.append(f"{name}: line {number} {fault.problem}; it is left out, the others are kept")
+                faults.append(f"{name}: line {number} {fault.problem}; it is skipped, the others are read")
                 continue
             if isinstance(value, dict):
                 values.append(value)
             else:
                 faults.append(
-                    f"{name}: line {number} is {type(value).__name__}, expected an object; it is left out"
+                    f"{name}: line {number} is {type(value).__name__}, expected an object; it is skipped"
                 )
         return values, faults
 
@@ -203,7 +203,7 @@ def _passing(name: str) -> bool:
 
 
 def lay_gitignore(root: Path) -> None:
-    """Lay down what keeps passing files out of git, where it is not there: or they would be committed too."""
+    """Write the `.gitignore` that keeps passing files out of git, unless there is one."""
     if not os.path.lexists(root / ".gitignore"):
         write_atomic(root / ".gitignore", template("gitignore").encode("utf-8"), within=root)
 
@@ -227,11 +227,11 @@ def model_faults(data: bytes, model: type[Model], name: str) -> tuple[list[str],
     try:
         return [], model.model_validate_json(data.removeprefix(b"\xef\xbb\xbf"))
     except ValidationError as error:
-        shown = error.errors(include_url=False, include_context=False)[:_MAX_FAULTS]
-        lines = lines_of(data.decode("utf-8-sig"), [tuple(fault["loc"]) for fault in shown])
-        faults = [_fault(name, lines, fault) for fault in shown]
-        if (more := error.error_count() - len(shown)) > 0:
-            faults.append(f"{name}: and {more:,} faults more")
+        listed = error.errors(include_url=False, include_context=False)[:_MAX_FAULTS]
+        lines = lines_of(data.decode("utf-8-sig"), [tuple(fault["loc"]) for fault in listed])
+        faults = [_fault(name, lines, fault) for fault in listed]
+        if (more := error.error_count() - len(listed)) > 0:
+            faults.append(f"{name}: and {more:,} more faults")
         return faults, None
 
 
@@ -248,8 +248,8 @@ def _fault(name: str, lines: dict[tuple[str | int, ...], int | None], fault: Any
     line = lines[path]
     place = f" (line {line})" if line else ""
     message = fault["msg"].removeprefix("Value error, ")
-    shown = "" if fault["type"] in {"missing", "value_error"} else f" {_short(fault['input'])}:"
-    return f"{name}: {json_path(path)}{place}:{shown} {message[:1].lower()}{message[1:]}"
+    quoted = "" if fault["type"] in {"missing", "value_error"} else f" {_short(fault['input'])}:"
+    return f"{name}: {json_path(path)}{place}:{quoted} {message[:1].lower()}{message[1:]}"
 
 
 def _short(value: Any) -> str:

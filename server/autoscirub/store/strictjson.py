@@ -1,7 +1,7 @@
-"""Strict JSON in: one document, UTF-8, no duplicate keys, bounded depth and digits, faults with their line.
+"""Strict JSON parsing: one UTF-8 document, no duplicate keys, bounded depth and digits, faults with their line.
 
 `json.loads` alone accepts duplicate keys (the last one wins, silently), NaN tokens and UTF-16; each of
-those has made a tool read another value than the person who wrote the file.
+those has made a tool read a value that its author did not write.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_DIGITS = 4300
 
 _LONG_NUMBER = re.compile(rb"[0-9]{%d}" % (MAX_DIGITS + 1))
 _MAYBE_HUGE = re.compile(rb"[0-9]{200}|[eE]\+?[0-9]{3}")
-"""Without one of these no number is too large for a float; most documents are read without a look at each."""
+"""Without one of these no number is too large for a float; most documents need no check of each number."""
 _MAYBE_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u([dD][89a-fA-F][0-9a-fA-F]{2})|.)",
@@ -155,7 +155,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         for key, _ in pairs:
             if key in seen:
                 raise _FaultAt(
-                    f"the key {_short(key)} stands twice in one object", partial(_duplicate_line, key=key)
+                    f"the key {_short(key)} appears twice in one object", partial(_duplicate_line, key=key)
                 )
             seen.add(key)
     return value
@@ -211,7 +211,7 @@ def _refuse_lone_surrogates(text: str) -> None:
     for escape in _ESCAPE.finditer(text):
         if half := escape.group(1):
             raise JsonFault(
-                rf"a string holds half of a surrogate pair, \u{half}, which is no text",
+                rf"a string holds half of a surrogate pair, \u{half}, which is not valid text",
                 text.count("\n", 0, escape.start()) + 1,
             )
 

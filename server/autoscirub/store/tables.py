@@ -1,4 +1,4 @@
-"""TOML text as a table, a table as a model, and every fault of it named for the one who wrote it."""
+"""Parsing TOML text into a table and validating it as a model, naming every fault for the author."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read_toml(data: bytes, name: str, error: type[Exception] = ConfigError) -> d
     """TOML text as a table; a byte-order mark is read as if it were not there. Raises `error`."""
     if match := _LONG_KEY.search(data):
         line = data.count(b"\n", 0, match.start()) + 1
-        raise error(f"{name}: a key of more than {_MAX_KEY_PARTS} parts with dots between (line {line})")
+        raise error(f"{name}: a dotted key of more than {_MAX_KEY_PARTS} parts (line {line})")
     try:
         return tomllib.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as cause:
@@ -41,7 +41,7 @@ def read_toml(data: bytes, name: str, error: type[Exception] = ConfigError) -> d
 
 
 def not_utf8(data: bytes, cause: UnicodeDecodeError) -> str:
-    """What to say of bytes that are no UTF-8."""
+    """The message for bytes that are not UTF-8."""
     line = data.count(b"\n", 0, cause.start) + 1
     return f"is not UTF-8: byte 0x{data[cause.start]:02x} (line {line})"
 
@@ -54,7 +54,7 @@ def validated(model: type[_Model], name: str, raw: Mapping[str, Any]) -> _Model:
         faults = error.errors(include_url=False, include_context=False)
         lines = [_fault(model, name, fault) for fault in faults[:_MAX_FAULTS]]
         if len(faults) > _MAX_FAULTS:
-            lines.append(f"{name}: and {len(faults) - _MAX_FAULTS:,} faults more")
+            lines.append(f"{name}: and {len(faults) - _MAX_FAULTS:,} more faults")
         raise ConfigError("\n".join(lines)) from None
 
 
@@ -66,13 +66,13 @@ def _fault(model: type[BaseModel], name: str, fault: Any) -> str:
     if fault["type"] == "invalid_key":
         return f"{name}: the key {where} is not text"
     if fault["type"] == "missing":
-        return f"{name}: {where} is not there, and must be"
+        return f"{name}: {where} is missing"
     if fault["type"] == "value_error":  # a rule of the model's own, over more than one key
         return f"{name}: {where}: {fault['msg'].removeprefix('Value error, ')}"
-    return f"{name}: {where} = {shown(fault['input'])}: {fault['msg'][:1].lower()}{fault['msg'][1:]}"
+    return f"{name}: {where} = {quote_value(fault['input'])}: {fault['msg'][:1].lower()}{fault['msg'][1:]}"
 
 
-def shown(value: Any) -> str:
+def quote_value(value: Any) -> str:
     """A value as a message may hold it: short, whatever was written."""
     if isinstance(value, dict):  # the repr of a value nested deeply enough raises RecursionError
         return "a table"

@@ -1,4 +1,4 @@
-"""On which line of a TOML text a string stands. `tomllib` reads values and forgets where they were."""
+"""Finding the line of each string in a TOML text, which `tomllib` does not report."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _MOST_OPEN = 200
-"""Brackets open at once; what is deeper only serves to exhaust a memory."""
+"""Brackets open at once; what is deeper only serves to exhaust memory."""
 
 
 def toml_strings(text: str, paths: Collection[tuple[str, ...]]) -> Iterator[tuple[tuple[str, ...], str, int]]:
-    """Each string that stands at one of `paths`, with its line (from 1), in the text's order.
+    """Each string at one of `paths`, with its line (from 1), in the text's order.
 
     A path names tables and keys without the places in lists: `("checks", "id")` is the id of every `[[checks]]`, and
     of every inline table in `checks = [...]`. Raises nothing: where the text is no TOML it finds less.

@@ -1,4 +1,4 @@
-"""What a project's files would have this machine run, and whether that was allowed here."""
+"""Which programs a project's files would run on this machine, and whether that was allowed here."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from autoscirub.models import ProjectConfig
 
 _FILE = "trust.json"
+SENDS_FILES = {
+    "claude": "Anthropic, or whom your Claude Code is set up to use",
+    "codex": "OpenAI, or whom your Codex is set up to use",
+    "openai": "the server at judge.base_url",
+}
+"""Judges that send what they are shown to somebody, with this user's login or key, and to whom."""
 
 
 @dataclass(frozen=True)
@@ -29,16 +35,22 @@ def trust_view(config: ProjectConfig) -> TrustView:
     programs: dict[str, list[str]] = {}
     if config.run:
         programs["run.command"] = list(config.run.command)
-        # What it may see and reach is part of what is allowed.
+        # Its access to variables and the network is part of what is allowed.
         if config.run.env:
             programs["run.env"] = list(config.run.env)
         if config.run.network:
             programs["run.network"] = ["allowed"]
     if config.rounds.revise:
         programs["rounds.revise"] = list(config.rounds.revise)
-    # Named is enough: a backend that does not use it today would start it after one more word in the same file.
+    # Even when the backend does not use it today: one changed word in the same file would start it.
     if config.judge.command:
         programs["judge.command"] = list(config.judge.command)
+    # A stranger's file must not spend this user's money, nor send a key of theirs to an address of its choice.
+    if config.judge.backend in SENDS_FILES:
+        judge = config.judge
+        programs["judge"] = [
+            word for word in (judge.backend, judge.model, judge.base_url, judge.key_env) if word
+        ]
     if not programs:
         return TrustView({}, None)
     return TrustView(programs, sha256_bytes(strict_json(programs, indent=None).encode()))
@@ -56,7 +68,7 @@ def is_trusted(view: TrustView, project: str) -> bool:
 def grant_trust(view: TrustView, digest: str, *, by: str, project: str) -> None:
     """Allow exactly what has `digest` on this machine, in the folder `project`.
 
-    Raises TrustError when `digest` is not what would run now, or when there is nowhere to keep it.
+    Raises TrustError when `digest` is not what would run now, or when there is nowhere to store it.
     """
     if view.digest is None:
         raise TrustError("trust: the project's files name no program, so there is nothing to allow")
@@ -70,8 +82,8 @@ def grant_trust(view: TrustView, digest: str, *, by: str, project: str) -> None:
         granted = _granted(data)
         places = granted.get(digest)
         entry = {"at": now(), "by": by, "programs": view.programs}
-        kept = places if isinstance(places, dict) else {}
-        return {**data, "granted": {**granted, digest: {**kept, project: entry}}}
+        earlier = places if isinstance(places, dict) else {}
+        return {**data, "granted": {**granted, digest: {**earlier, project: entry}}}
 
     update_user_json(_FILE, add)
 

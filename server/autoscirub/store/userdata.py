@@ -62,7 +62,7 @@ def read_user_json(name: str, directory: Path | None = None) -> dict[str, Any]:
     try:
         value = parse(data)
     except JsonFault as fault:
-        raise CorruptError(f"{directory / name}: {fault}; move it away or mend it") from None
+        raise CorruptError(f"{directory / name}: {fault}; move it away or fix it") from None
     if not isinstance(value, dict):
         raise CorruptError(f"{directory / name}: is {type(value).__name__}, expected a JSON object")
     return value
@@ -94,8 +94,8 @@ def update_user_json(
     directory = directory or user_data_dir()
     if directory is None:
         raise StateError(
-            f"there is no data directory of yours to keep {name} in: {_named_directory() or 'no home'} cannot "
-            f"be made or written; set {DATA_DIR_VARIABLE} to a folder that can"
+            f"you have no data directory to store {name} in: {_named_directory() or 'no home'} cannot "
+            f"be created or written; set {DATA_DIR_VARIABLE} to a folder that can"
         )
     path = directory / name
     with held(path.with_name(f".{name}.lock")):

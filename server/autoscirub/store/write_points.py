@@ -1,7 +1,7 @@
-"""Every write, rename and commit of the store passes here, so that it can be counted and cut off at each.
+"""Announces every write, rename and commit of the store, so that tests can interrupt it at each of them.
 
-Whoever wants to know registers an observer; there is none in use. Tests kill the process at every step in
-turn and look whether the next start ends as an uninterrupted run would.
+Observers are for tests; there are none in normal use. Tests kill the process at every step in turn and check
+that the next start ends as an uninterrupted run would.
 """
 
 from __future__ import annotations
@@ -16,6 +16,6 @@ OBSERVERS: list[Callable[[str], None]] = []
 
 
 def step(kind: str) -> None:
-    """Say that a step of this kind is about to be taken."""
+    """Announce that a step of this kind is about to be taken."""
     for observer in OBSERVERS:
         observer(kind)

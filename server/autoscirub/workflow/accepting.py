@@ -1,4 +1,4 @@
-"""Outcomes that somebody said are acceptable: they are shown like all others, and count for nothing."""
+"""Outcomes that the caller accepts: shown like all others, but not counted in the answer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def accepted_of(checked: RoundCheck, outcomes: Collection[str]) -> list[Decision
 
 
 def answer_of(checked: RoundCheck, accepted: Sequence[Decision] = ()) -> Answer:
-    """The answer over everything that counts. Nothing but what is accepted holds; nothing at all is not told."""
+    """The answer over all that counts: it holds where all Decisions are accepted, and is inconclusive without any."""
     ids = {id(decision) for decision in accepted}
     counted = [decision for decision in checked.decisions if id(decision) not in ids]
     return Answer.HOLDS if accepted and not counted else overall(counted)

@@ -1,10 +1,11 @@
-"""What a check concluded, point by point, each with its place: for CI, which shows things at lines of files."""
+"""A check's conclusions as annotations of files and lines, for CI systems that show them there."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from autoscirub.checks.predictions import PREDICTIONS_NAME
+from autoscirub.checks.rerun import fell_out
 from autoscirub.models import Annotation, Annotations, Answer, Decision
 from autoscirub.store import open_project
 from autoscirub.workflow.accepting import ACCEPTED, accepted_of, answer_of
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from autoscirub.workflow.rerunning import RerunStatus
     from autoscirub.workflow.rounds import RoundCheck
 
-_MOVED = ("moved", "missing")
-"""How the note of a value begins that did not come out again."""
-
 
 def annotations_of(
     checked: RoundCheck,
@@ -30,7 +28,7 @@ def annotations_of(
     state_dir: str | Path | None = None,
     accept: Collection[str] = (),
 ) -> Annotations:
-    """Every point of `checked`, in the order predictions, numbers, rerun, requirements.
+    """Every annotation of `checked`, in the order predictions, numbers, rerun, requirements.
 
     One for each prediction and criterion, for each number and rerun value that is not as it should be, and for each
     Decision whose own answer none of these gives. Outcomes in `accept` do not count (`accepted_of`). Reads the
@@ -39,11 +37,11 @@ def annotations_of(
     listed = _Listed(checked, SourceLocations(open_project(project, state_dir)))
     accepted = accepted_of(checked, accept)
     annotations = listed.annotations(accepted={id(decision) for decision in accepted})
-    return Annotations(answer_of(checked, accepted), annotations, listed.said(bool(accepted)))
+    return Annotations(answer_of(checked, accepted), annotations, listed.statements(bool(accepted)))
 
 
 class _Listed:
-    """The points of one check."""
+    """The annotations of one check."""
 
     def __init__(self, checked: RoundCheck, places: SourceLocations) -> None:
         self._checked, self._places = checked, places
@@ -51,47 +49,50 @@ class _Listed:
     def annotations(self, accepted: Collection[int]) -> list[Annotation]:
         checked = self._checked
         found: list[Annotation] = []
-        shown: set[int] = set()
+        covered: set[int] = set()
         if checked.verification is not None:
             [decision] = checked.verification.decisions
-            shown.add(id(decision))
+            covered.add(id(decision))
             parts = list(self._predictions(checked.verification, id(decision) in accepted))
             found += _with_whole(parts, self._whole(decision, "predictions", PREDICTIONS_NAME))
         if checked.numbers is not None:
-            shown.add(id(checked.numbers.decision))
+            covered.add(id(checked.numbers.decision))
             whole = self._whole(checked.numbers.decision, "numbers", checked.numbers.decision.subject)
             found += _with_whole(list(self._numbers(checked.numbers)), whole)
         if checked.rerun is not None:
-            shown.add(id(checked.rerun.decision))
+            covered.add(id(checked.rerun.decision))
             whole = self._whole(checked.rerun.decision, "rerun", self._places.config, self._places.command())
             found += _with_whole(list(self._rerun(checked.rerun)), whole)
         if checked.report is not None:
-            shown |= {id(decision) for decision in checked.report.decisions}
+            covered |= {id(decision) for decision in checked.report.decisions}
             found += self._criteria(checked.report)
-        rest = [entry for entry in checked.decisions if id(entry) not in shown]
+        rest = [entry for entry in checked.decisions if id(entry) not in covered]
         return [*found, *(self._undecided(entry) for entry in rest)]
 
-    def said(self, accepted: bool) -> dict[str, list[str]]:
-        """Part -> what must be said of the whole of it: its headline, and what qualifies that."""
+    def statements(self, accepted: bool) -> dict[str, list[str]]:
+        """Part -> the lines about the whole of it: its headline, and what qualifies that."""
         checked = self._checked
-        said: dict[str, list[str]] = {}
+        statements: dict[str, list[str]] = {}
         if checked.verification is not None:
-            said["predictions"] = [*checked.verification.notes, checked.verification.headline]
-            said["predictions"] += [ACCEPTED] if accepted else []
+            statements["predictions"] = [*checked.verification.notes, checked.verification.headline]
+            statements["predictions"] += [ACCEPTED] if accepted else []
         elif checked.notices:
-            said["notes"] = list(checked.notices)
+            statements["notes"] = list(checked.notices)
         if checked.numbers is not None:
             evidence = checked.numbers.decision.evidence
             counted = next((entry.note for entry in evidence if entry.note), None)
-            said["numbers"] = [counted] if counted else []
+            statements["numbers"] = [counted] if counted else []
         if checked.rerun is not None and (checked.rerun.elsewhere or checked.verification is None):
-            said["rerun"] = [checked.rerun.word, *checked.rerun.decision.open[: int(checked.rerun.elsewhere)]]
+            statements["rerun"] = [
+                checked.rerun.word,
+                *checked.rerun.decision.open[: int(checked.rerun.elsewhere)],
+            ]
         if checked.report is not None:
             summary = checked.report.summary
             total = summary.passed + summary.failed
             counted = f"{summary.passed} of {total} criteria satisfied, {checked.report.decided_words}"
-            said["requirements"] = [counted, *(change.told for change in checked.scope_changes)]
-        return said
+            statements["requirements"] = [counted, *(change.summary for change in checked.scope_changes)]
+        return statements
 
     def _predictions(self, verification: Verification, accepted: bool) -> Iterator[Annotation]:
         [decision] = verification.decisions
@@ -120,7 +121,9 @@ class _Listed:
                 yield Annotation(
                     _of_number(found.decision, number, answer),
                     "numbers",
-                    _joined(number.place if in_cells else "", f'"{_one_line(number.text)}"', number.told),
+                    _joined(
+                        number.place if in_cells else "", f'"{_one_line(number.text)}"', number.explanation
+                    ),
                     path,
                     None if in_cells else number.line,  # a line of a cell is not one of the file
                 )
@@ -131,11 +134,7 @@ class _Listed:
     def _rerun(self, rerun: RerunStatus) -> Iterator[Annotation]:
         if rerun.decision.answer is not Answer.DOES_NOT_HOLD:
             return
-        moved = [
-            entry
-            for entry in rerun.decision.evidence
-            if entry.path and entry.note and entry.note.startswith(_MOVED)
-        ]
+        moved = [entry for entry in rerun.decision.evidence if fell_out(entry)]
         for name in dict.fromkeys(entry.path or "" for entry in moved):
             of_file = [entry for entry in moved if entry.path == name]
             lines = self._places.values(name, {entry.key for entry in of_file if entry.key})
@@ -177,11 +176,11 @@ class _Listed:
 
 
 def _with_whole(annotations: list[Annotation], whole: Annotation) -> list[Annotation]:
-    """`points`, and the whole of them where none has its answer: what was concluded is never missing."""
+    """`annotations`, and the whole's own where none of them has its answer: a conclusion is never missing."""
     answer = whole.decision.answer
     return (
         annotations
-        if any(point.decision.answer is answer for point in annotations)
+        if any(annotation.decision.answer is answer for annotation in annotations)
         else [*annotations, whole]
     )
 
@@ -194,7 +193,7 @@ def _of_number(decision: Decision, number: ReportNumber, answer: Answer) -> Deci
             "answer": answer,
             "word": number.cls.value.replace("_", " "),
             "evidence": [],
-            "open": [number.told] if answer is Answer.INCONCLUSIVE else [],
+            "open": [number.explanation] if answer is Answer.INCONCLUSIVE else [],
         }
     )
 

@@ -1,4 +1,4 @@
-"""Working through many checks at once."""
+"""Pausing the garbage collector while thousands of checks are evaluated."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Everything that is set up, once: predictions, numbers, rerun, criteria. With a frozen rubric, one verification of a
-round."""
+"""`check`: one pass over predictions, numbers, rerun and criteria, which with a frozen rubric verifies a round."""
 
 from __future__ import annotations
 
@@ -58,9 +57,9 @@ def check(
     With a frozen rubric this verifies the open round again, or, after a plan, closes that round with a summary
     (`changes`, `infeasible`) and opens the next. A rerun that is out of date is run again where it is trusted.
     Raises TamperedError when something that was frozen changed, and CheckError for `changes` or `infeasible` where no
-    round is planned, or of a criterion that is not there: they would be dropped unseen. With `read_only` nothing is
-    written and no round is opened. `fresh` reuses no kept answer. `judge`: a backend instead of the configured one;
-    `none`: nobody reads.
+    round is planned, or of a criterion that is not there: they would be lost silently. With `read_only` nothing is
+    written and no round is opened. `fresh` ignores cached results. `judge`: a backend instead of the configured one;
+    `none`: no judge.
     """
     opened = with_judge(open_project(project, state_dir), judge)
     named = [each.criterion_id for each in changes] + [each.criterion_id for each in infeasible]
@@ -70,14 +69,12 @@ def check(
         loop = session.manifest.loop
         in_error = loop is not None and loop.ended is not None and loop.ended.state == "error"
         if read_only or in_error or not _anything_frozen(opened, session):
-            looked = _look(opened, session, fresh=fresh, progress=progress)
-            if read_only or looked.rerun is None or not looked.rerun.ran:
-                return looked
-            with (
-                opened.writing() as recording
-            ):  # only the rerun: it took long enough not to be done for nothing
-                record_rerun(recording, looked.rerun)
-            return looked
+            result = _look(opened, session, fresh=fresh, progress=progress)
+            if read_only or result.rerun is None or not result.rerun.ran:
+                return result
+            with opened.writing() as recording:  # record the rerun alone: it took too long to be thrown away
+                record_rerun(recording, result.rerun)
+            return result
     with opened.writing() as session:
         if named:  # a step that was cut off is finished by now, and another process may have taken one
             _refuse_idle(opened, session, named)
@@ -117,7 +114,7 @@ def check_step(
     step: RoundVerification | None = None
     if session.recorded_locks.rubric is not None:
         step = RoundVerification(opened, session, revision or Revision(), at, max_rounds)
-    # One for all that is asked: of the round that this verifies, on one purse.
+    # One session for all questions of the round, so that they share one spend limit.
     judge_session = judge_session_of(opened, session, step.number if step else None, at)
     rerun = checked.rerun = rerun_status(opened, session, may="run", fresh=fresh)
     if predictions_claimed(opened, session):
@@ -151,8 +148,8 @@ def check_step(
         step.verify(fresh=fresh, progress=progress, rerun=rerun, judge_session=judge_session, may_ask=True)
         step.fill(checked, state, locked, facts)
         criteria = step.based_on
-    reached = _one_reading(opened, checked, criteria)
-    session.record("check", at=at, facts=facts, judged=reached, based_on=reached, state=state, locked=locked)
+    basis = _one_reading(opened, checked, criteria)
+    session.record("check", at=at, facts=facts, judged=basis, based_on=basis, state=state, locked=locked)
     checked.notices = _noticed(session)
     return checked
 
@@ -164,20 +161,20 @@ def _one_reading(opened: Project, checked: RoundCheck, criteria: dict[str, str])
     true of neither.
     """
     numbers = checked.numbers.decision.evidence if checked.numbers else []
-    reached: dict[str, str] = {}
+    basis: dict[str, str] = {}
     for part in (
         based_on(opened, checked.verification) if checked.verification else {},
         {entry.path: entry.sha256 for entry in numbers if entry.path and entry.sha256},
         checked.rerun.based_on() if checked.rerun else {},
         criteria,
     ):
-        refuse_moved(reached, reached | part)
-        reached |= part
-    return reached
+        refuse_moved(basis, basis | part)
+        basis |= part
+    return basis
 
 
 def _noticed(session: Session) -> list[str]:
-    """What is amiss with the history now, and what ever was: it stays in every later outcome."""
+    """What is wrong with the history now, and what ever was: it stays in every later outcome."""
     return list(dict.fromkeys([*session.recorded_notices(), *session.notices]))
 
 
@@ -198,8 +195,10 @@ def is_as_verified(opened: Project, session: Session) -> bool:
         return False
     if not predictions_claimed(opened, session):
         return True
-    kept = recorded_model(session, Verification.file_name, Verification)
-    return kept is not None and kept.digests == verify_predictions(opened, session).verification.digests
+    recorded = recorded_model(session, Verification.file_name, Verification)
+    return (
+        recorded is not None and recorded.digests == verify_predictions(opened, session).verification.digests
+    )
 
 
 def _answers(report: VerificationReport) -> list[tuple[str, str | None, dict[str, str]]]:
@@ -241,7 +240,7 @@ def _had_report(session: Session) -> str | None:
 def _look(
     opened: Project, session: Session, *, fresh: bool, progress: Callable[[int, int], None] | None
 ) -> RoundCheck:
-    """The same answers, recorded nowhere."""
+    """The same answers, without recording anything."""
     checked = RoundCheck([], notices=session.notices)
     checked.rerun = rerun_status(opened, session, may="run", fresh=fresh)
     judge_session = judge_session_of(opened, session, None, now())

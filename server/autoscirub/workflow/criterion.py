@@ -1,15 +1,14 @@
-"""One criterion, looked at: neither a round nor a report comes of it."""
+"""Verifying one criterion alone, without opening a round or writing a report."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from autoscirub.checks.criteria import decide_criterion, gather
-from autoscirub.checks.rubric import load_rubric
+from autoscirub.checks.criteria import LOOKUP_ONLY, decide_criterion, gather
+from autoscirub.checks.rubric import RUBRIC_NAME, load_rubric
 from autoscirub.errors import CheckError
 from autoscirub.models import now
 from autoscirub.store import open_project
-from autoscirub.workflow.judges import NOT_ASKED as NOTHING_ASKED
 from autoscirub.workflow.judges import Reader, judge_session_of
 from autoscirub.workflow.locks import require_rubric, require_settings, with_judge
 from autoscirub.workflow.rerunning import rerun_status
@@ -30,16 +29,16 @@ def verify_criterion(
     state_dir: str | Path | None = None,
     judge: str | None = None,
 ) -> tuple[CriterionResult, Decision]:
-    """What one criterion comes to now. No round is opened and no report written; a judge's call is in the ledger.
+    """Decide one criterion now. No round is opened and no report written; a judge's calls are in the ledger.
 
-    A rubric that is not frozen is looked at too. `judge`: a backend instead of the configured one; `none`: nobody
-    reads. Raises CheckError when there is no rubric or no such criterion, and TamperedError when a frozen rubric or
-    setting was changed.
+    The rubric need not be frozen. `judge`: a backend instead of the configured one; `none`: no judge.
+    Raises CheckError when there is no rubric or no such criterion, and TamperedError when a frozen rubric or setting
+    was changed.
     """
     opened = with_judge(open_project(project, state_dir), judge)
     with opened.reading() as session:
         result, decision = _look(opened, session, criterion_id, may_ask=False)
-    if not any(part.open == [NOTHING_ASKED] for part in decision.parts):
+    if not any(part.word == LOOKUP_ONLY for part in decision.parts):
         return result, decision
     with opened.writing() as session:
         return _look(opened, session, criterion_id, may_ask=True)
@@ -57,7 +56,7 @@ def _look(
     judge_session = judge_session_of(opened, session, current.number if current else None, at)
     if judge_session is not None:
         reader = Reader(judge_session, at=at, may_ask=may_ask)
-        inputs = reader.read(alone, inputs, kept={}, fresh=False)
+        inputs = reader.read(alone, inputs, cached={}, fresh=False)
     result, decision = decide_criterion(criterion, inputs, at=at)
     return result, decision.model_copy(update={"open": [*decision.open, *session.notices]})
 
@@ -75,7 +74,7 @@ def named_criterion(opened: Project, session: Session, criterion_id: str) -> tup
         found = load_rubric(opened)
         if found is None:
             raise CheckError(
-                "there is no rubric: neither rubric.toml nor executable_rubric.json in the state directory"
+                f"there is no rubric: neither {opened.config.rubric_file} nor {RUBRIC_NAME} in the state directory"
             )
         rubric = found
     criterion = rubric.criterion(criterion_id)

@@ -1,4 +1,4 @@
-"""Writing what an agent may write: the rubric before its freeze, and what leads to it."""
+"""Writing the state files that an agent may write: the rubric before its freeze, and the drafts that lead to it."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ DRAFTS: dict[str, type[StateModel] | None] = {
 
 @dataclass(frozen=True)
 class WriteResult:
-    """A file as it lies there now."""
+    """A state file as it is after the call."""
 
     file: str
     sha256: str
     changed: bool
-    """Whether it was another before, or was not there."""
+    """Whether its content changed, or the file is new."""
     faults: list[str] = field(default_factory=list)
-    """What a freeze would refuse of it, all at once."""
+    """Everything in it that a freeze would refuse."""
     warnings: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
 
@@ -64,7 +64,7 @@ def write_state(
 ) -> WriteResult:
     """Write one of `DRAFTS`, validated, atomically, on the record.
 
-    A file that is there is replaced only when `expected_sha256` names what is there: nobody's work is lost unseen.
+    An existing file is replaced only when `expected_sha256` is its digest: nobody's work is lost silently.
     Raises CheckError for any other file, a frozen rubric, content with faults (every one of them), a digest that is
     not what is there, and CorruptError and NewerVersionError as reading it would.
     """
@@ -95,20 +95,20 @@ def _not_writable(file: str) -> str:
         "revision_plan.json": "`plan_round` writes it",
         "change_summary.json": "`check(changes=…)` writes it",
         "prereg.toml": "write it with your own tools in the project's folder, then `freeze`",
-        "rubric.toml": f"write {RUBRIC_NAME} here instead, or the file with your own tools",
+        SHORT_NAME: f"write {RUBRIC_NAME} here instead, or the file with your own tools",
     }
     name = file.rsplit("/", 1)[-1]
     why = f": {ours[name]}" if name in ours else ""
-    return f"{file[:200]!r} is not written by an agent{why}; what is: {allowed}"
+    return f"{file[:200]!r} is not written by an agent{why}; an agent may write {allowed}"
 
 
 def _validated(opened: Project, file: str, content: dict[str, Any]) -> bytes:
     try:
         data = strict_json(content).encode("utf-8")
     except (ValueError, TypeError) as error:  # NaN, a lone surrogate
-        raise CheckError(f"{file}: is no strict JSON: {error}") from None
+        raise CheckError(f"{file}: is not strict JSON: {error}") from None
     if len(data) > RUBRIC_LIMIT:
-        raise CheckError(f"{file}: {len(data):,} bytes; at most {RUBRIC_LIMIT:,} are taken")
+        raise CheckError(f"{file}: {len(data):,} bytes; at most {RUBRIC_LIMIT:,} are accepted")
     model = DRAFTS[file]
     if model is None:
         if strange := _short_words(content):
@@ -117,7 +117,7 @@ def _validated(opened: Project, file: str, content: dict[str, Any]) -> bytes:
             raise CheckError(
                 f"{file}: scope_changes: is the record of changes after a freeze, which autoscirub writes; leave it out"
             )
-        source = opened.config.rubric or SHORT_NAME
+        source = opened.config.rubric_file
         if opened.read(source, limit=RUBRIC_LIMIT) is not None:
             raise CheckError(
                 f"{file}: the requirements of this project are in {source}, which a freeze makes it from; change that"
@@ -132,8 +132,8 @@ def _refuse_frozen(opened: Project, session: Session) -> None:
         return
     raise TamperedError(
         f"{RUBRIC_NAME}: the rubric is frozen, so it is not written any more. What it asks for is met by work: "
-        "`check`, `plan_round`, revise. What cannot be met is said: `check(infeasible=[…])`. A change of scope is a "
-        f"person's, on the record: autoscirub scope --reason … --project {opened.root}"
+        "`check`, `plan_round`, revise. What cannot be met is reported: `check(infeasible=[…])`. A change of scope "
+        f"needs a terminal, and is recorded: autoscirub scope --reason … --project {opened.root}"
     )
 
 
@@ -141,13 +141,13 @@ def _refuse_unexpected(file: str, found: bytes | None, expected: str | None) -> 
     if found is None:
         if expected is not None:
             raise CheckError(
-                f"{file}: is not there, and expected_sha256 names one; leave expected_sha256 out to write it anew"
+                f"{file}: does not exist, but expected_sha256 is given; leave it out to create the file"
             )
         return
     digest = sha256_bytes(found)
     if expected is None:
         raise CheckError(
-            f"{file}: is there already, with other content; read it (autoscirub://state/{file}), and to replace it "
+            f"{file}: exists already, with other content; read it (autoscirub://state/{file}), and to replace it "
             f"give expected_sha256: {digest}"
         )
     if expected != digest:
@@ -169,8 +169,8 @@ def _lint(opened: Project, data: bytes, file: str) -> tuple[list[str], list[str]
 
 
 def _short_words(content: dict[str, Any]) -> list[str]:
-    """A fault for each word of the short form. Unknown fields are kept and ask for nothing: what they were meant to ask
-    for would be missing from what is frozen."""
+    """A fault for each word of the short form. Unknown fields are kept and ask for nothing, so what they were meant to
+    ask for would be missing from what is frozen."""
     found: list[str] = []
     criteria = content.get("criteria")
     for index, criterion in enumerate(criteria if isinstance(criteria, list) else []):

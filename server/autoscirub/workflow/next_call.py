@@ -1,4 +1,4 @@
-"""Where an agent stands, and the one call that it is to make next."""
+"""Telling an agent the state of its project and the one tool call to make next."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _PREDICTIONS = "predictions"
 """The subject of the outcome's Decision. A file or a rerun can have *failed*, too."""
 _OUTCOMES = ("verified", "refuted", "failed")
-_SHOWN_TARGETS = 12
-_SHOWN_TEXT = 300
+_MAX_TARGETS = 12
+_MAX_TEXT = 300
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ def next_call(
     state_dir: str | Path | None = None,
     within: str | None = None,
 ) -> tuple[Status, NextCall]:
-    """Look at a project, lay down its state directory where there is none, and say what comes next.
+    """Inspect a project, make its state directory where there is none, and say what comes next.
 
-    `within`: the job that asks, which is not to be waited for.
+    `within`: the job that is calling, which is not waited for.
 
     Raises ConfigError and StateError where the project cannot be opened or its state directory not be made.
     """
@@ -52,25 +52,27 @@ def next_call(
             lay_gitignore(opened.state.root)
     job = next((job for job in running(opened.state.root) if job != within), None)
     if job is None and within is None and opened.state.read_bytes(MARK_NAME) is not None:
-        with opened.writing():  # a step was cut off: it is finished, or it would look like tampering
+        with opened.writing():  # finishes a step that was cut off, which would look like tampering
             pass
     found = status(project, state_dir=state_dir)
     return found, call_of(found, job)
 
 
 def call_of(found: Status, job: str | None = None) -> NextCall:
-    """The one call for a project that stands like that. `job`: the id of one that is under way."""
+    """The next call for a project with this status. `job`: the id of one that is under way."""
     if job is not None:
         return NextCall("job", f"{job} is under way", {"id": job, "action": "wait"})
     if found.loop is not None:
-        return _with_beside(_in_rounds(found.decisions, found.faults, found.loop), found.loop.beside)
+        return _with_failures(
+            _in_rounds(found.decisions, found.faults, found.loop), found.loop.other_failures
+        )
     rubric, predictions = _state_of(found, rubric=True), _state_of(found, rubric=False)
     if "not as frozen" in (rubric, predictions) or (found.faults and rubric != "not frozen"):
         why = found.faults[0] if found.faults else found.next.why
         return NextCall("next", f"put this right first, then ask again: {_cut(why)}")
     if rubric == "frozen" and predictions == "not frozen" and found.next.command == "autoscirub freeze":
         return NextCall(
-            "freeze", "predictions are written, and not fixed yet: fix them, before there are results"
+            "freeze", "predictions are written but not frozen: freeze them before there are results"
         )
     if rubric == "frozen":
         return NextCall("check", "everything is frozen: do the work, then have it checked")
@@ -79,9 +81,7 @@ def call_of(found: Status, job: str | None = None) -> NextCall:
     if predictions == "frozen":
         return _predicted(found.decisions)
     ready = predictions == "not frozen" and found.next.command == "autoscirub freeze"
-    alone = (
-        " Where the predictions that are written are all that is to be held, freeze() now." if ready else ""
-    )
+    alone = " If the work is to be held to the written predictions alone, freeze() now." if ready else ""
     return NextCall(
         "write_state",
         f"there is no rubric yet: write what the work must contain, criterion by criterion, as the content of "
@@ -91,14 +91,14 @@ def call_of(found: Status, job: str | None = None) -> NextCall:
 
 
 def call_after(checked: RoundCheck) -> NextCall:
-    """The one call after a check, from what it found: nothing is looked at a second time."""
+    """The one call after a check, from what it found: nothing is inspected a second time."""
     report = checked.report
     if report is None:
         if checked.verification is None:
             return NextCall(
                 "next", "it says what can be frozen, so that there is something to hold the work against"
             )
-        return _with_beside(_predicted(checked.decisions), _beside(checked.decisions, []))
+        return _with_failures(_predicted(checked.decisions), _other_failures(checked.decisions, []))
     inconclusive = unjudged(report)
     loop = LoopView(
         round=report.round,
@@ -111,19 +111,21 @@ def call_after(checked: RoundCheck) -> NextCall:
         inconclusive=inconclusive,
     )
     call = _in_rounds(checked.decisions, [], loop)
-    return _with_beside(call, _beside(checked.decisions, [each.criterion_id for each in report.criteria]))
+    return _with_failures(
+        call, _other_failures(checked.decisions, [each.criterion_id for each in report.criteria])
+    )
 
 
-def _with_beside(call: NextCall, beside: Sequence[str]) -> NextCall:
-    """Where nothing is left to call, what does not hold beside it is not to be left out."""
-    if call.tool is not None or not beside:
+def _with_failures(call: NextCall, failures: Sequence[str]) -> NextCall:
+    """Where no call is left, what else does not hold must be reported too."""
+    if call.tool is not None or not failures:
         return call
-    said = "; ".join(beside[:_SHOWN_TARGETS])
-    return NextCall(None, f"{call.why} Nor may you leave out what does not hold beside it: {said}.")
+    listed = "; ".join(failures[:_MAX_TARGETS])
+    return NextCall(None, f"{call.why} Also report what else does not hold: {listed}.")
 
 
-def _beside(decisions: Sequence[Decision], criteria: Sequence[str]) -> list[str]:
-    """What does not hold, or is inconclusive, and neither the criteria nor the predictions stand for."""
+def _other_failures(decisions: Sequence[Decision], criteria: Sequence[str]) -> list[str]:
+    """What does not hold, or is inconclusive, besides the criteria and the predictions."""
     return [
         f"{each.subject}: {each.word}"
         for each in decisions
@@ -159,10 +161,8 @@ def _freeze(found: Status) -> NextCall:
     if "dry-run" not in found.next.command and found.faults:
         return NextCall("next", f"put this right first, then ask again: {_cut(found.faults[0])}")
     if "dry-run" in found.next.command:
-        return NextCall(
-            "freeze", f"it names what is to be mended first: {_cut(found.next.why)}", {"dry_run": True}
-        )
-    return NextCall("freeze", "what decides is written: fix it, before there are results")
+        return NextCall("freeze", f"it names what to fix first: {_cut(found.next.why)}", {"dry_run": True})
+    return NextCall("freeze", "what decides is written: freeze it before there are results")
 
 
 def _in_rounds(decisions: Sequence[Decision], faults: Sequence[str], loop: LoopView) -> NextCall:
@@ -177,13 +177,13 @@ def _in_rounds(decisions: Sequence[Decision], faults: Sequence[str], loop: LoopV
             "check",
             f"round {loop.round} is planned: revise the work, then have it checked; say what you changed in changes, "
             "and what cannot be done in infeasible",
-            {"changes": [{"criterion_id": name} for name in loop.targets[:_SHOWN_TARGETS]]},
+            {"changes": [{"criterion_id": name} for name in loop.targets[:_MAX_TARGETS]]},
         )
     if loop.unmet:
         return NextCall(
             "plan_round",
             f"round {loop.round}: {len(loop.unmet)} of the criteria are not satisfied; plan what to do about them",
-            {"targets": [_target(result) for result in loop.unmet[:_SHOWN_TARGETS]]},
+            {"targets": [_target(result) for result in loop.unmet[:_MAX_TARGETS]]},
         )
     if loop.inconclusive:
         name, why = next(iter(loop.inconclusive.items()))
@@ -192,7 +192,7 @@ def _in_rounds(decisions: Sequence[Decision], faults: Sequence[str], loop: LoopV
             f"{len(loop.inconclusive)} of the criteria could not be judged, and no work of yours closes that ({name}: "
             f"{_cut(why)}). Say so to the person; the judge is theirs to set up. Then check again",
         )
-    return NextCall("check", "the newest round is not whole; check again")
+    return NextCall("check", "the newest round is incomplete; check again")
 
 
 def _target(result: CriterionResult) -> dict[str, Any]:
@@ -204,17 +204,19 @@ def _target(result: CriterionResult) -> dict[str, Any]:
 
 
 def _on_ending(outcome: str | None, loop: LoopView) -> str:
-    beside = f" The predictions came out {outcome}: say that too." if outcome else ""
+    outcome_note = f" The predictions came out {outcome}: say that too." if outcome else ""
     if loop.ended == "satisfied":
-        return f"every criterion is satisfied: report that, with what it rests on (autoscirub audit).{beside}"
+        return f"every criterion is satisfied: report that, with what it rests on (autoscirub audit).{outcome_note}"
     if loop.ended == "satisfied_in_reduced_scope":
-        return f"every criterion is satisfied, of a scope that an agent reduced: say exactly that.{beside}"
-    unmet = ", ".join(result.criterion_id for result in loop.unmet[:_SHOWN_TARGETS]) or "none"
+        return (
+            f"every criterion is satisfied, of a scope that an agent reduced: say exactly that.{outcome_note}"
+        )
+    unmet = ", ".join(result.criterion_id for result in loop.unmet[:_MAX_TARGETS]) or "none"
     return (
         f"the loop has ended: {(loop.ended or '').replace('_', ' ')}; not satisfied: {unmet}. Say that to the person, "
-        f"who alone can go on (autoscirub round --continue).{beside}"
+        f"who alone can continue it (autoscirub round --continue).{outcome_note}"
     )
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _SHOWN_TEXT else f"{text[: _SHOWN_TEXT - 1]}…"
+    return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 1]}…"

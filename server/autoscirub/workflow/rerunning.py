@@ -1,4 +1,4 @@
-"""Rerunning a project's code: when it is run, when the kept answer stands, and what is said where neither is so."""
+"""Rerunning a project's code: when it runs, when a cached rerun still counts, and what is reported otherwise."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ NOT_TRUSTED_HERE = "not rerun here: not trusted (`autoscirub trust` shows what w
 
 @dataclass(frozen=True)
 class RerunStatus:
-    """What is known of a rerun now."""
+    """What is known of the rerun now."""
 
     decision: Decision
-    """Its own answer where it stands; else *inconclusive*, with why."""
+    """The rerun's answer where it is up to date; else *inconclusive*, with the reason."""
     record: RerunRecord | None = None
     """The rerun that the decision is of."""
     ran: bool = False
-    """Whether it ran just now, so that the record is to be kept."""
+    """Whether it ran just now, so that it has to be recorded."""
     elsewhere: bool = False
-    """Whether it was not this machine that ran it, in this place."""
+    """Whether it ran on another machine, or in another place on this one."""
     required: bool = False
     """Whether the configuration or a policy asks for it, so that it counts in every exit status."""
     output: list[str] = field(default_factory=list)
-    """What the command printed last where it failed just now: shown, and kept nowhere."""
+    """The end of the command's output where it failed just now: shown, and stored nowhere."""
 
     @property
     def word(self) -> str:
@@ -72,76 +72,74 @@ class RerunStatus:
 def rerun_status(opened: Project, session: Session, *, may: May, fresh: bool = False) -> RerunStatus | None:
     """How the rerun stands; None where nothing says how to run.
 
-    The kept answer stands while code, inputs, environment and results are what it is bound to, and while this machine
-    has no better isolation than it was reached under. With `may` *run* one
-    that does not stand, or that another machine brought, is run again; `fresh` runs in any case. What may not be
-    started here is said, and never passes for run; where a rerun is required, one that was run elsewhere does not
-    pass for one either.
+    A cached rerun counts while the code, inputs, environment and results that it is bound to are unchanged, and while
+    this machine has no better isolation than it ran under. With `may` *run*, one that does not count, or that another
+    machine brought, is run again; `fresh` runs in any case. What may not be started here is reported, and never
+    passes for a rerun; where a rerun is required, one that ran elsewhere does not pass for one either.
     """
     required = opened.config.rerun.required
     if opened.config.run is None:
         if not required:
             return None
         return replace(_not_rerun(f"{REQUIRED}, and no [run] command says how"), required=True)
-    standing = _standing(opened, session, may, fresh=fresh)
-    if required and standing.elsewhere:
-        [said, *_] = standing.decision.open
-        standing = _not_rerun(f"{REQUIRED}: {said} ({standing.decision.word})")
-    return replace(standing, required=required)
+    status = _status(opened, session, may, fresh=fresh)
+    if required and status.elsewhere:
+        [reason, *_] = status.decision.open
+        status = _not_rerun(f"{REQUIRED}: {reason} ({status.decision.word})")
+    return replace(status, required=required)
 
 
-def _standing(opened: Project, session: Session, may: May, *, fresh: bool) -> RerunStatus:
+def _status(opened: Project, session: Session, may: May, *, fresh: bool) -> RerunStatus:
     trusted = is_trusted(trust_view(opened.config), str(opened.root))
     may = may if trusted else "look"
-    kept = recorded_model(session, RerunRecord.file_name, RerunRecord)
-    data = session.kept(f"state/{RerunRecord.file_name}")
+    recorded = recorded_model(session, RerunRecord.file_name, RerunRecord)
+    data = session.recorded_file(f"state/{RerunRecord.file_name}")
     here = data is not None and session.history is not None and session.history.produced_locally(data)
     why = NOT_TRUSTED_HERE if not trusted else "not rerun; `autoscirub rerun` does"
     try:
-        if kept is None or not kept.told or fresh:
+        if recorded is None or not recorded.conclusive or fresh:
             if may == "run":
                 return _ran(opened)
-            return _not_rerun(why, _came_to_nothing(kept))
-        changed = rerun_basis(opened, ask=may != "look").changed_since(kept.basis)
-        changed += ["isolation"] if _weaker(kept, may) else []
+            return _not_rerun(why, _inconclusive_note(recorded))
+        changed = rerun_basis(opened, ask=may != "look").changed_since(recorded.basis)
+        changed += ["isolation"] if _weaker(recorded, may) else []
         if (changed or not here) and may == "run":
             return _ran(opened)
     except SandboxError as error:
         return _not_rerun(str(error).replace(f"{opened.root}/", ""))
     if changed:
-        stale = (
-            f"the rerun of {kept.at} ({kept.decision.word}) is out of date: {_joined(changed)} changed since"
-        )
-        if kept.basis.environment == TOO_LARGE:
-            stale += " (the environment is too large to be told)"
+        of = f"{recorded.at} ({recorded.decision.word})"
+        stale = f"the rerun of {of} is out of date: {_joined(changed)} changed since"
+        if recorded.basis.environment == TOO_LARGE:
+            stale += " (the environment is too large to be compared)"
         return _not_rerun(f"{why}; {stale}" if not trusted else f"{stale}; `autoscirub rerun` runs it again")
     if here:
-        return RerunStatus(kept.decision, kept)
-    said = f"{why}; kept from {kept.at}, when it was run elsewhere"
-    word = f"{kept.decision.word} elsewhere"
-    decision = kept.decision.model_copy(update={"word": word, "open": [said, *kept.decision.open]})
-    return RerunStatus(decision, kept, elsewhere=True)
+        return RerunStatus(recorded.decision, recorded)
+    reason = f"{why}; recorded at {recorded.at}, when it ran elsewhere"
+    word = f"{recorded.decision.word} elsewhere"
+    decision = recorded.decision.model_copy(update={"word": word, "open": [reason, *recorded.decision.open]})
+    return RerunStatus(decision, recorded, elsewhere=True)
 
 
-def required_rerun(standing: RerunStatus | None) -> list[Decision]:
-    """The decision of a rerun that is required, so that it counts beside what a command is over; else nothing."""
-    return [standing.decision] if standing is not None and standing.required else []
+def required_rerun(status: RerunStatus | None) -> list[Decision]:
+    """The decision of a rerun that is required, so that it counts in every command's answer; else nothing."""
+    return [status.decision] if status is not None and status.required else []
 
 
-def _weaker(kept: RerunRecord, may: May) -> bool:
-    """Whether a kept rerun ran as a plain process, and this machine could keep the earlier results from it."""
-    if kept.level == "bubblewrap":
+def _weaker(recorded: RerunRecord, may: May) -> bool:
+    """Whether a cached rerun ran as a plain process, and this machine could hide the earlier results from it."""
+    if recorded.level == "bubblewrap":
         return False
     if may == "look":  # nothing may be started to try it, so one that refused then is taken to refuse still
-        return not bubblewrap_missing() and not kept.refused
+        return not bubblewrap_missing() and not recorded.refused
     return available()[0] == "bubblewrap"
 
 
-def _came_to_nothing(kept: RerunRecord | None) -> str:
-    if kept is None:
+def _inconclusive_note(recorded: RerunRecord | None) -> str:
+    if recorded is None:
         return ""
-    first = kept.decision.open[0] if kept.decision.open else kept.decision.word
-    return f"the rerun of {kept.at} came to no answer: {first}"
+    first = recorded.decision.open[0] if recorded.decision.open else recorded.decision.word
+    return f"the rerun of {recorded.at} was inconclusive: {first}"
 
 
 def _ran(opened: Project) -> RerunStatus:
@@ -174,7 +172,7 @@ def rerun(
     state_dir: str | Path | None = None,
     isolation: Literal["best", "bubblewrap", "process"] = "best",
 ) -> Rerun:
-    """Whether the results come out of the code again; the answer is recorded, with what it is bound to.
+    """Run the code and say whether the results come out again; the answer is recorded, with what it is bound to.
 
     Raises TrustError when the command is not trusted on this machine and in this place, ConfigError without a
     `[run] command`, SandboxError when an isolation that was asked for cannot be had, and StateError when the results
@@ -190,16 +188,16 @@ def rerun(
     return done
 
 
-def record_rerun(session: Session, standing: RerunStatus) -> None:
-    """A step of its own for a rerun that ran just now. Raises StateError when what it was compared with changed."""
-    standing.remember(session)
-    reached = standing.based_on()
-    facts = {"answer": standing.decision.answer.value, "word": standing.decision.word}
+def record_rerun(session: Session, status: RerunStatus) -> None:
+    """Record a rerun that ran just now, as a step of its own. Raises StateError when its results changed."""
+    status.remember(session)
+    basis = status.based_on()
+    facts = {"answer": status.decision.answer.value, "word": status.decision.word}
     session.record(
         "rerun",
-        at=standing.decision.at,
+        at=status.decision.at,
         facts=facts,
-        judged=reached,
-        based_on=reached,
-        state=standing.files(),
+        judged=basis,
+        based_on=basis,
+        state=status.files(),
     )

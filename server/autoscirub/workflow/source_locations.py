@@ -1,7 +1,6 @@
-"""Where in the repository's files a thing belongs that was decided: the file from its root, and the line.
+"""Finding the file and line in the repository that a decision is about.
 
-A line is a help to whoever looks, and decides nothing: where a file cannot be read, is too large or says something else
-by now, there is none.
+A line helps the reader and decides nothing: there is none where a file cannot be read, is too large or has changed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""State files against their schemas: each fault with its JSON path and line."""
+"""Validating state files against their schemas, each fault with its JSON path and line."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LIMIT = 256 * 1024 * 1024
 def validate(
     files: Sequence[Path], *, project: str | Path | None = None, state_dir: str | Path | None = None
 ) -> Validation:
-    """Hold `files`, or every state file there is, against their schemas. Writes nothing.
+    """Validate `files`, or every state file, against their schemas. Writes nothing.
 
     Raises ConfigError for a named file that is not there or that no schema is known for.
     """
@@ -75,7 +75,7 @@ def _candidates(opened: Project) -> Iterator[tuple[Literal["state", "project"], 
 def _named(opened: Project, path: Path) -> FileFaults:
     absolute = path.absolute()
     if not os.path.lexists(absolute):
-        raise ConfigError(f"{path}: is not there; name an existing file, or none to look at all of them")
+        raise ConfigError(f"{path}: is not there; name an existing file, or none to validate all of them")
     entry: LayoutEntry | None = None
     for where, folder in (("state", opened.state.root), ("project", opened.root)):
         if entry is None and absolute.is_relative_to(folder):

@@ -1,4 +1,4 @@
-"""Verifying the predictions: layer 1, the outcome, and the record of both."""
+"""Verifying the frozen predictions: layer 1, the judge, the outcome, and recording it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from autoscirub.checks.predictions import (
     OUTCOME_ANSWERS,
     PREDICTIONS_LIMIT,
     PREDICTIONS_NAME,
+    Decided,
     Predictions,
     decide_outcome,
     evaluate_checks,
     freeze_note,
+    is_late,
     read_lock,
     read_predictions,
     require_frozen,
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class VerifyResult:
-    """An outcome with everything that must be said beside it."""
+    """An outcome with everything that must be reported with it."""
 
     verification: Verification
     notices: list[str] = field(default_factory=list)
@@ -129,7 +131,7 @@ def verify_predictions(
     fresh: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> VerifyResult:
-    """The outcome of the frozen predictions, recorded nowhere. `rerun` is said beside it, and decides nothing."""
+    """The outcome of the frozen predictions, not recorded. `rerun` is reported with it, and decides nothing."""
     how = how or _How(may_judge, judge_session, fresh=fresh)
     lock, data = require_predictions(opened, session)
     try:
@@ -142,7 +144,7 @@ def verify_predictions(
 
 
 def record_verification(opened: Project, session: Session, verification: Verification) -> None:
-    """Write `verification.json` and commit it with what it was reached on."""
+    """Write `verification.json` and commit it with the files that it rests on."""
     opened.state.read(Verification)  # one that cannot be read is moved aside, not overwritten
     facts = {
         "outcome": verification.outcome.value,
@@ -150,12 +152,12 @@ def record_verification(opened: Project, session: Session, verification: Verific
         "digests": verification.digests.model_dump(mode="json"),
     }
     state = {Verification.file_name: strict_json(verification).encode("utf-8")}
-    reached = based_on(opened, verification)
-    session.record("verify", at=verification.at, facts=facts, judged=reached, based_on=reached, state=state)
+    basis = based_on(opened, verification)
+    session.record("verify", at=verification.at, facts=facts, judged=basis, based_on=basis, state=state)
 
 
 def based_on(opened: Project, verification: Verification) -> dict[str, str]:
-    """The files that an outcome was reached on, with their digests."""
+    """The files that an outcome rests on, with their digests."""
     digests = verification.digests
     results = {find_results(opened.root, opened.config.results): digests.results} if digests.results else {}
     return {PREDICTIONS_NAME: digests.prereg, **results, **digests.artifacts}
@@ -199,19 +201,20 @@ def _evaluate(
         ignored=session.ignored,
         progress=progress,
     )
-    outcome, why = decide_outcome(evaluated.results)
-    # Where layer 1 has nothing to tell, there is nothing for a judge to weigh.
+    outcome = decide_outcome(evaluated.results).outcome
+    # Where layer 1 decided nothing, there is nothing for a judge to weigh.
     may = how.may if outcome is not Outcome.FAILED else "no"
     judged = judge_hypothesis(how.judge_session, predictions.prereg, may=may, fresh=how.fresh)
     asked = judged.asked or how.strict
     before = outcome
-    outcome, why = decide_outcome(evaluated.results, judged.verdict, strict=how.strict, judge_asked=asked)
-    note = freeze_note(lock, earlier_results(session))
-    late = not note.startswith("no results file")
+    decided = decide_outcome(evaluated.results, judged.verdict, strict=how.strict, judge_asked=asked)
+    outcome = decided.outcome
+    earlier = list(earlier_results(session))
+    note, late = freeze_note(lock, earlier), is_late(lock, earlier)
     digests = _digests(predictions, results, evaluated.results)
     headline = " · ".join(
         [
-            f"{outcome}: {_tally(outcome, why, evaluated.results)}",
+            f"{outcome}: {_tally(decided, evaluated.results)}",
             *([] if late else [note]),
             judged.word,
             reran,
@@ -272,7 +275,7 @@ def _results(opened: Project) -> Results | ResultsError:
         return error
 
 
-def _tally(outcome: Outcome, why: str, checks: list[CheckResult]) -> str:
+def _tally(decided: Decided, checks: list[CheckResult]) -> str:
     held = f"{sum(check.passed is True and check.kind == 'expr' for check in checks)} of "
     held += f"{sum(check.kind == 'expr' for check in checks)} predictions held"
     artifacts = [check for check in checks if check.kind == "artifact"]
@@ -280,7 +283,7 @@ def _tally(outcome: Outcome, why: str, checks: list[CheckResult]) -> str:
         held += (
             f" · {sum(check.passed is True for check in artifacts)} of {len(artifacts)} artifacts are there"
         )
-    return f"{why} · {held}" if outcome is Outcome.FAILED or why.startswith("the judge") else held
+    return f"{decided.why} · {held}" if decided.outcome is Outcome.FAILED or decided.by_judge else held
 
 
 def _unfreeze_notes(session: Session) -> list[str]:

@@ -122,7 +122,7 @@ def test_git_is_not_asked_when_nothing_is_there(tmp_path: Path) -> None:
     assert check_artifacts(tmp_path, [], ignored=ignored) == []
 
 
-def test_a_file_that_changes_while_it_is_read_cannot_be_told(
+def test_a_file_that_changes_while_it_is_read_is_inconclusive(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a.txt").write_text("before")

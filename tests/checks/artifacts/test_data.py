@@ -114,8 +114,8 @@ def test_broken_json_fails_and_names_the_line(look: Look, data: bytes, reason: s
 def test_duplicate_keys_and_nan_tokens_pass_and_are_flagged(look: Look) -> None:
     decision = look(b'{"r": [{"a": NaN, "b": 1, "b": 2}]}', "a.json")
     assert decision.answer is Answer.HOLDS
-    assert "the key b comes twice in one object" in note(decision)
-    assert "it holds NaN, which strict JSON has not" in note(decision)
+    assert "the key b is there twice in one object" in note(decision)
+    assert "it holds NaN, which strict JSON does not allow" in note(decision)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_json_nested_too_deep_gives_one_short_sentence(look: Look, data: bytes) 
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".json", ".svg", ".pdf"])
-def test_a_file_over_the_parsing_limit_is_hashed_and_not_told(
+def test_a_file_over_the_parsing_limit_is_hashed_and_is_inconclusive(
     look: Look, tmp_path: object, suffix: str
 ) -> None:
     decision = look(b" " * (PARSED_BYTES + 1), f"a{suffix}")
@@ -173,7 +173,7 @@ def test_a_parquet_without_its_magic_bytes_fails_with_or_without_pyarrow(
     assert note(decision).startswith(reason)
 
 
-def test_without_pyarrow_a_parquet_cannot_be_told_and_the_message_says_how_to_get_it(
+def test_without_pyarrow_a_parquet_is_inconclusive_and_the_message_says_how_to_get_it(
     look: Look, monkeypatch: pytest.MonkeyPatch, parquet_bytes: bytes
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)

@@ -89,7 +89,7 @@ def test_what_is_no_svg_fails_and_says_why(look: Look, data: bytes, reason: str)
     assert (decision.evidence[0].note or "").startswith(reason)
 
 
-def test_an_svg_that_declares_entities_is_not_expanded_and_not_told(look: Look) -> None:
+def test_an_svg_that_declares_entities_is_not_expanded_and_is_inconclusive(look: Look) -> None:
     text = f'<!DOCTYPE svg [<!ENTITY ns "http://example.org/">]><svg {NS}><path d="&ns;"/></svg>'
     decision = look(text.encode(), "a.svg")
     assert decision.answer is Answer.INCONCLUSIVE
@@ -129,7 +129,7 @@ def test_a_pdf_locked_against_changes_alone_passes_and_is_flagged(look: Look) ->
     assert (decision.evidence[0].note or "").startswith("encrypted")
 
 
-def test_a_pdf_that_needs_a_password_cannot_be_told(look: Look) -> None:
+def test_a_pdf_that_needs_a_password_is_inconclusive(look: Look) -> None:
     decision = look(pdf(user="secret"), "a.pdf")
     assert decision.answer is Answer.INCONCLUSIVE
     assert decision.open == ["a.pdf: encrypted: its pages cannot be read without the password"]

@@ -164,7 +164,7 @@ def test_a_host_that_lets_pillow_forgive_cut_off_files_changes_no_answer(
 
 
 @pytest.mark.parametrize("name", ["png", "jpeg"])
-def test_a_picture_file_over_the_limit_is_not_decoded_and_not_told(name: str) -> None:
+def test_a_picture_file_over_the_limit_is_not_decoded_and_is_inconclusive(name: str) -> None:
     found = FORMATS[name].look(io.BytesIO(b""), IMAGE_BYTES + 1)
     assert found.fault is None
     assert f"the limit is {IMAGE_BYTES} bytes" in (found.unknown or "")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autoscirub.checks.artifacts import path_faults, path_warnings
-from autoscirub.checks.artifacts.paths import MAX_PATH, shown
+from autoscirub.checks.artifacts.paths import MAX_PATH, printable
 
 REFUSED = [
     ("", "empty"),
@@ -127,7 +127,7 @@ def test_no_accepted_path_leaves_the_project_once_joined_and_normalised(path: st
 
 @given(st.text(), st.integers(min_value=2, max_value=300))
 def test_shown_text_is_one_printable_line(text: str, limit: int) -> None:
-    line = shown(text, limit)
+    line = printable(text, limit)
     assert not set(line) & set("\n\r\x1b\x85\u2028\u2029\u202e\0")
     line.encode("utf-8")
-    assert shown("plain.png") == "plain.png"
+    assert printable("plain.png") == "plain.png"

@@ -78,15 +78,15 @@ MESSAGES = [
 
 @pytest.mark.parametrize(("source", "passed", "message"), MESSAGES)
 def test_a_check_says_what_it_came_from(source: str, passed: bool | None, message: str) -> None:
-    found, _, said = check_expr(compile_expr(source), RESULTS)
+    found, _, text = check_expr(compile_expr(source), RESULTS)
     assert found is passed
-    assert said == message if message.startswith((source, "could not be")) else message in said
+    assert text == message if message.startswith((source, "could not be")) else message in text
 
 
 def test_the_value_of_a_check_is_kept_but_for_containers() -> None:
-    kept = {"results.x > 0": True, "results.x < 0": False, "results.x": 1.0, "results.note": "ok"}
-    kept |= {"results.m": None, "results": None, "results.slop": None}
-    assert {source: check_expr(compile_expr(source), RESULTS)[1] for source in kept} == kept
+    scalars = {"results.x > 0": True, "results.x < 0": False, "results.x": 1.0, "results.note": "ok"}
+    scalars |= {"results.m": None, "results": None, "results.slop": None}
+    assert {source: check_expr(compile_expr(source), RESULTS)[1] for source in scalars} == scalars
 
 
 def test_results_that_are_no_mapping_could_not_be_evaluated() -> None:

@@ -25,7 +25,7 @@ from autoscirub.checks.numbers import (
     gather,
     source_values,
 )
-from autoscirub.checks.numbers.extract import read_prose, spot
+from autoscirub.checks.numbers.extract import extract_numbers, read_prose
 from autoscirub.errors import CheckError
 from autoscirub.models import Answer, NumberClass
 from autoscirub.store import read_regular, sha256_bytes
@@ -35,7 +35,7 @@ EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
 
 def classes(text: str, sources: dict[str, object], kind: str = "markdown") -> list[list[str]]:
-    numbers = classify(spot(read_prose(text, kind)), list(source_values(sources)))
+    numbers = classify(extract_numbers(read_prose(text, kind)), list(source_values(sources)))
     return [[re.sub(r"[\u00a0\u2009]", " ", n.text), n.cls.value] for n in numbers]
 
 
@@ -61,9 +61,13 @@ FINITE = st.floats(min_value=-1e9, max_value=1e9, allow_nan=False).map(lambda x:
 def test_a_correct_rounding_always_finds_its_source(value: float, places: int, rounding: str) -> None:
     printed = Decimal(repr(value)).quantize(Decimal(1).scaleb(-places), rounding=rounding)
     assume(not 1500 <= abs(printed) < 2200)
-    [number] = classify(spot(read_prose(f"it is {printed:f} here", "text")), [Source("results.x", value)])
+    [number] = classify(
+        extract_numbers(read_prose(f"it is {printed:f} here", "text")), [Source("results.x", value)]
+    )
     assert number.cls is NumberClass.MATCHED
-    [number] = classify(spot(read_prose(f"it is {printed:,f} here", "text")), [Source("results.x", value)])
+    [number] = classify(
+        extract_numbers(read_prose(f"it is {printed:,f} here", "text")), [Source("results.x", value)]
+    )
     assert number.cls is NumberClass.MATCHED
 
 
@@ -71,7 +75,7 @@ def test_a_correct_rounding_always_finds_its_source(value: float, places: int, r
 def test_what_is_no_rounding_of_any_source_never_matches(values: list[float], printed: Decimal) -> None:
     assume(all(abs(Decimal(repr(value)) - printed) * 2 > Decimal("0.001") for value in values))
     sources = [Source(f"results.x[{i}]", value) for i, value in enumerate(values)]
-    numbers = classify(spot(read_prose(f"0.5 and 0.6 and {printed} units", "text")), sources)
+    numbers = classify(extract_numbers(read_prose(f"0.5 and 0.6 and {printed} units", "text")), sources)
     assert numbers[-1].cls is NumberClass.WITHOUT_SOURCE
 
 
@@ -195,7 +199,7 @@ def test_a_marker_with_no_number_before_it_is_open(tmp_path: Path) -> None:
     assert found.decision.open == ["report.md:3 the marker =results.a has no number before it"]
 
 
-def test_named_exemptions_are_listed(tmp_path: Path) -> None:
+def test_named_set_aside_numbers_are_listed(tmp_path: Path) -> None:
     root = project(tmp_path, "It is 4.19.\n\nThe budget was 3000 euros.", {"a": 4.19})
     found = check_numbers(root, set_aside=["budget was"])
     assert (found.decision.answer, found.numbers[1].reason) == (Answer.HOLDS, "named in set_aside")
@@ -229,7 +233,7 @@ def test_a_notebook_is_read_by_cells_and_their_outputs(tmp_path: Path) -> None:
 
 
 def test_a_notebook_is_read_in_the_form_that_is_shown_and_its_raw_cells_too(tmp_path: Path) -> None:
-    def shown(**data: str) -> dict:
+    def printed(**data: str) -> dict:
         kinds = {kind.replace("_", "/"): text for kind, text in data.items()}
         output = {
             "output_type": "display_data",
@@ -238,9 +242,9 @@ def test_a_notebook_is_read_in_the_form_that_is_shown_and_its_raw_cells_too(tmp_
         return {"cell_type": "code", "source": "display(x)", "outputs": [output]}
 
     cells = [
-        shown(text_markdown="It is **66.6** TWh."),
-        shown(text_html="<b>77.7</b> TWh", text_plain="4.19"),
-        shown(text_latex="$88.8$"),
+        printed(text_markdown="It is **66.6** TWh."),
+        printed(text_html="<b>77.7</b> TWh", text_plain="4.19"),
+        printed(text_latex="$88.8$"),
         {"cell_type": "raw", "source": "It is 99.9 TWh."},
         {"cell_type": "code", "source": "", "outputs": [{"output_type": "error", "traceback": ["line 5"]}]},
     ]
@@ -274,7 +278,7 @@ def test_a_text_that_stands_elsewhere_inconclusive(name: str, text: str, tmp_pat
     root = project(tmp_path, f"It is 4.19.\n\n{text}\n", {"a": 4.19}, name)
     found = check_numbers(root, report=name, strict=True)
     assert found.decision.answer is Answer.INCONCLUSIVE
-    assert found.problems[0].startswith(f"{name}:3 a text that stands elsewhere was not read: ")
+    assert found.problems[0].startswith(f"{name}:3 a text from elsewhere was not read: ")
 
 
 @pytest.mark.parametrize(
@@ -331,7 +335,7 @@ def test_a_mark_that_is_found_by_chance_grounds_no_report(report: str, tmp_path:
     assert found.problems == ["report.md: no number found that has one source"]
 
 
-def test_a_list_of_marks_among_a_crowd_of_values_is_exempt(tmp_path: Path) -> None:
+def test_a_list_of_marks_among_a_crowd_of_values_is_set_aside(tmp_path: Path) -> None:
     root = project(
         tmp_path, "It is 4.19.\n\n5. Wind\n6. Sun", {"a": 4.19, "all": [5 + i / 1000 for i in range(40)]}
     )
@@ -339,7 +343,7 @@ def test_a_list_of_marks_among_a_crowd_of_values_is_exempt(tmp_path: Path) -> No
     assert (found.decision.answer, found.set_aside_counts) == (Answer.HOLDS, "2 (2 list marker)")
 
 
-def test_a_quantity_in_a_name_of_the_results_is_not_exempt(tmp_path: Path) -> None:
+def test_a_quantity_in_a_name_of_the_results_is_not_set_aside(tmp_path: Path) -> None:
     root = project(tmp_path, "| Share 99.9 percent | 4.19 |", {"a": 4.19, "name": "Share 99.9 percent"})
     assert [n.cls.value for n in check_numbers(root).numbers] == ["without_source", "matched"]
 
@@ -388,7 +392,7 @@ def test_a_report_that_is_itself_a_source_inconclusive(name: str, tmp_path: Path
     assert found.problems[:1] == [f"{name}: is itself a source of its numbers, so that each of them is found"]
 
 
-def test_what_is_exempt_is_counted_by_its_reasons(tmp_path: Path) -> None:
+def test_what_is_set_aside_is_counted_by_its_reasons(tmp_path: Path) -> None:
     found = check_numbers(project(tmp_path, "In 2009 and 2010 it was 4.19 (Figure 7).", {"a": 4.19}))
     assert found.set_aside_counts == "3 (2 year, 1 reference)"
     assert check_numbers(project(tmp_path, "It is 4.19", {"a": 4.19})).set_aside_counts == ""

@@ -166,11 +166,11 @@ def test_tables_are_compared_cell_by_cell_and_the_cell_is_named() -> None:
     }
 
 
-def _picture(colour: tuple[int, int, int], kind: str = "PNG", spot: bool = False, **options: Any) -> bytes:
+def _picture(colour: tuple[int, int, int], kind: str = "PNG", dotted: bool = False, **options: Any) -> bytes:
     from PIL import Image
 
     image = Image.new("RGB", (8, 8), colour)
-    if spot:
+    if dotted:
         image.putpixel((3, 4), (255, 255, 255))
     file = io.BytesIO()
     image.save(file, kind, **options)
@@ -180,7 +180,7 @@ def _picture(colour: tuple[int, int, int], kind: str = "PNG", spot: bool = False
 def test_pictures_are_compared_by_pixel_and_not_by_their_bytes() -> None:
     plain, packed = _picture((1, 2, 3)), _picture((1, 2, 3), compress_level=0)
     assert plain != packed
-    for after, status in ((packed, ValueStatus.EQUAL), (_picture((1, 2, 3), spot=True), ValueStatus.MOVED)):
+    for after, status in ((packed, ValueStatus.EQUAL), (_picture((1, 2, 3), dotted=True), ValueStatus.MOVED)):
         [found] = compare_file("f.png", plain, after, TOLERANCE)
         assert isinstance(found, ValueComparison)
         assert found.status is status

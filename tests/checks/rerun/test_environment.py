@@ -127,7 +127,7 @@ def test_an_environment_of_too_many_files_is_said_and_no_answer_stands_on_it(
     found = run_again(project)
     assert found.decision.answer is Answer.HOLDS
     assert any(
-        "too large to be told: no later check takes this answer" in line for line in found.decision.open
+        "too many to identify: no later check takes this answer" in line for line in found.decision.open
     )
     assert found.basis is not None
     assert found.basis.environment == TOO_LARGE
@@ -185,7 +185,7 @@ def test_where_no_python_says_what_is_installed_no_answer_stands(
     assert _no_answer_stands(project, found)
 
 
-def test_a_python_that_says_nothing_and_is_first_inside_is_not_told_by_another(
+def test_a_python_that_says_nothing_and_is_first_inside_is_not_identified_by_another(
     scripted: Scripted, run_again: Callable[..., Rerun], tmp_path: Path
 ) -> None:
     tool = _program(tmp_path / "opt" / "bin" / "tool", "printf '%s' '{\"slope\": 0.5}' > results.json")

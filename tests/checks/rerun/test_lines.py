@@ -18,10 +18,10 @@ def test_every_key_that_a_comparison_names_has_the_line_that_it_stands_on() -> N
     keys = {found.key for found in compare_file("r.json", text.encode(), text.encode(), Tolerance(0, 0))}
     lines = key_lines(text.encode(), keys)
     assert lines.keys() == keys
-    shown = text.splitlines()
-    assert shown[lines["model.slope"] - 1].strip() == '"slope": 0.5,'
-    assert shown[lines["model.of[1].x"] - 1].strip() == '"x": 1'
-    assert shown[lines["a.b[0][1]"] - 1].strip() == "2"
+    text_lines = text.splitlines()
+    assert text_lines[lines["model.slope"] - 1].strip() == '"slope": 0.5,'
+    assert text_lines[lines["model.of[1].x"] - 1].strip() == '"x": 1'
+    assert text_lines[lines["a.b[0][1]"] - 1].strip() == "2"
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b'{"a": 1, "a": 2}', b"\xff", b"[" * 5000, b'"a"'])

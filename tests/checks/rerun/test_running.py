@@ -80,19 +80,19 @@ def test_an_ignored_key_is_not_compared_and_ignoring_all_tells_nothing(
 
 
 @pytest.mark.parametrize(
-    ("script", "said"),
+    ("script", "failure"),
     [
         ("raise ValueError('no data')", "ended with exit status 1"),
         ("import os; os.abort()", "ended with exit status 134 (signal 6)"),
         ("syntax error here", "ended with exit status 1"),
     ],
 )
-def test_a_run_that_fails_inconclusive_and_its_last_words_are_kept(
-    scripted: Scripted, run_again: Again, script: str, said: str
+def test_a_run_that_fails_is_inconclusive_and_its_last_words_are_displayed(
+    scripted: Scripted, run_again: Again, script: str, failure: str
 ) -> None:
     found = run_again(scripted(script + "\n", VALUES))
     assert found.decision.answer is Answer.INCONCLUSIVE
-    assert said in found.decision.open[0]
+    assert failure in found.decision.open[0]
     if "ValueError" in script:
         assert "ValueError: no data" in _evidence(found, "last output")
 
@@ -134,7 +134,7 @@ def test_outputs_outside_the_project_are_refused(scripted: Scripted, path: str) 
         rerun(open_project(project), trusted=True)
 
 
-def test_a_program_that_is_nowhere_inconclusive(scripted: Scripted, run_again: Again) -> None:
+def test_a_program_that_is_nowhere_is_inconclusive(scripted: Scripted, run_again: Again) -> None:
     found = run_again(scripted(HONEST, VALUES, 'command = ["no-such-program-anywhere"]'))
     assert found.decision.answer is Answer.INCONCLUSIVE
     assert found.decision.open[0].startswith("no-such-program-anywhere: no such program on PATH")

@@ -46,8 +46,8 @@ class Agent:
         if self._then is not None:  # the work is done
             then, self._then = self._then, None
             changes = self.box.work.parent / "changes.json"
-            said = json.loads(changes.read_text("utf-8")) if changes.exists() else {}
-            return self._call(then.tool, {**then.arguments, **said})
+            changed = json.loads(changes.read_text("utf-8")) if changes.exists() else {}
+            return self._call(then.tool, {**then.arguments, **changed})
         self.answers.append((self.called[-1], result.structured))
         assert "next" in result.structured, result.text
         tool, arguments = (result.structured["next"][key] for key in ("tool", "arguments"))
@@ -66,7 +66,8 @@ class Agent:
             return Call(tool, arguments)
         name = tool if tool == self.shell[0] else f"mcp__autoscirub__{tool}"
         take = "it" if tool == self.shell[0] else "it.structuredContent ?? it"
-        given = json.dumps(arguments)
+        json_arguments = json.dumps(arguments)
         return Call(
-            "exec", {"input": f"const it = await tools.{name}({given}); text(JSON.stringify({take}))"}
+            "exec",
+            {"input": f"const it = await tools.{name}({json_arguments}); text(JSON.stringify({take}))"},
         )

@@ -28,14 +28,14 @@ async def serve(port: int, token: str) -> None:
             head = await reader.readuntil(b"\r\n\r\n")
             first, *fields = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
             ours = writer.get_extra_info("sockname")[1]
-            kept = [
+            passed_on = [
                 re.sub(rb"(127\.0\.0\.1|localhost):%d$" % ours, rb"\g<1>:%d" % port, field)
                 for field in fields
                 if not field.lower().startswith((b"connection:", b"authorization:"))
             ]
             added = [b"Authorization: Bearer " + token.encode(), b"Connection: close"]
             answers, upstream = await asyncio.open_connection("127.0.0.1", port)
-            upstream.write(b"\r\n".join([first, *kept, *added]) + b"\r\n\r\n")
+            upstream.write(b"\r\n".join([first, *passed_on, *added]) + b"\r\n\r\n")
             onward = asyncio.create_task(forward(reader, upstream))
             await forward(answers, writer)
             onward.cancel()

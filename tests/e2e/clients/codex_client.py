@@ -102,7 +102,9 @@ class Codex:
         self._configure()
         client = {"clientInfo": {"name": "test", "version": "1"}, "capabilities": {"experimentalApi": True}}
         requests = enumerate([("initialize", client), (method, params)])
-        lines = [json.dumps({"id": at, "method": name, "params": given}) for at, (name, given) in requests]
+        lines = [
+            json.dumps({"id": at, "method": name, "params": payload}) for at, (name, payload) in requests
+        ]
         return self.box.converse(
             [program("node"), program("codex"), "app-server"], self.environment(), lines, _result
         )

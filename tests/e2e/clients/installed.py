@@ -57,8 +57,8 @@ class Installed:
         path = os.pathsep.join(filter(None, [self.path, self.box.environment()["PATH"]]))
         if self.name == "claude":
             return Claude(self.box).ask(model, "Go on.", allow=ALLOWED, arguments=arguments, PATH=path)
-        given = [*FREE, *arguments]
-        return Codex(self.box).ask(model, "Go on.", plugins=True, arguments=given, PATH=path)
+        all_arguments = [*FREE, *arguments]
+        return Codex(self.box).ask(model, "Go on.", plugins=True, arguments=all_arguments, PATH=path)
 
     @property
     def shell_tool(self) -> tuple[str, str]:
@@ -88,10 +88,10 @@ class Installed:
 def sent_back(asked: Asked) -> list[str]:
     """What the model was told, in this conversation so far, when it wanted to end and was sent back."""
     if asked.wire == "anthropic":
-        told = [text.partition("Stop hook feedback:\n")[2] for text in asked.said]
-        return [text.removesuffix("\n</system-reminder>") for text in told if text]
-    told = [text for text in asked.said if text.startswith("<hook_prompt ")]
-    return [html.unescape(text.partition(">")[2].removesuffix("</hook_prompt>")) for text in told]
+        messages = [text.partition("Stop hook feedback:\n")[2] for text in asked.texts]
+        return [text.removesuffix("\n</system-reminder>") for text in messages if text]
+    messages = [text for text in asked.texts if text.startswith("<hook_prompt ")]
+    return [html.unescape(text.partition(">")[2].removesuffix("</hook_prompt>")) for text in messages]
 
 
 def install(name: Name, box: Box, python: Path) -> Installed:

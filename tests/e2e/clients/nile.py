@@ -21,7 +21,7 @@ OPEN_AT_FIRST = ["figure-of-the-step", "interval-of-the-drop"]
 
 
 def autoscirub(box: Box, *arguments: str) -> Json:
-    """A person's command, in the same project and home."""
+    """A command that a person types, in the same project and home."""
     done = box.run([sys.executable, "-m", "autoscirub", *arguments, "--json"], box.environment(**WHERE))
     found: Json = json.loads(done.out)
     return found

@@ -54,14 +54,14 @@ def program(name: str) -> Path:
 @functools.cache
 def namespace() -> tuple[list[str], str]:
     """How to enter a fresh network namespace here, or an empty command and why there is none."""
-    said = "no `unshare` or `nsenter` on PATH"
+    problem = "no `unshare` or `nsenter` on PATH"
     if shutil.which("unshare") and shutil.which("nsenter"):
         for flags in ("-n", "-Urn"):
             done = subprocess.run(["unshare", flags, "true"], capture_output=True, encoding="utf-8")
             if done.returncode == 0:
                 return ["unshare", flags], ""
-            said = done.stderr.strip()
-    return [], f"no network namespace: {said}"
+            problem = done.stderr.strip()
+    return [], f"no network namespace: {problem}"
 
 
 @dataclass(frozen=True)

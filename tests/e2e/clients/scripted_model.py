@@ -10,15 +10,18 @@ import itertools
 import json
 import socket
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import MappingProxyType
 from typing import Any
 
 from tests.e2e.clients.wire import (
     Asked,
     Call,
+    Failing,
     Json,
     Say,
+    Sent,
     Turn,
     anthropic_events,
     anthropic_message,
@@ -27,7 +30,7 @@ from tests.e2e.clients.wire import (
     say,
 )
 
-__all__ = ["Asked", "Call", "Json", "Say", "Script", "ScriptedModel", "Turn"]
+__all__ = ["Asked", "Call", "Failing", "Json", "Say", "Script", "ScriptedModel", "Sent", "Turn"]
 
 Script = Callable[[Asked], Turn] | Sequence[Turn | Callable[[Asked], Turn]]
 
@@ -37,9 +40,11 @@ class ScriptedModel:
 
     A list plays one turn for each request. A callable is given what was asked. Where a script has nothing for a request, or
     calls what was not offered, the model says so to the client, which ends; `faults` has it, and fails the test at the end.
+    `served` is the name under which it answers; without, the one that it is asked for.
     """
 
-    def __init__(self, script: Script, listening: socket.socket) -> None:
+    def __init__(self, script: Script, listening: socket.socket, served: str | None = None) -> None:
+        self.served = served
         self.asked: list[Asked] = []
         self.others: list[tuple[str, Json]] = []
         self.faults: list[str] = []
@@ -61,14 +66,16 @@ class ScriptedModel:
         """The last request: it holds the whole conversation."""
         return self.asked[-1]
 
-    def turn(self, asked: Asked) -> list[Json]:
-        """Play the script's turn: the blocks to send, in the shape of the request's wire."""
+    def turn(self, asked: Asked) -> list[Json] | Failing | Sent:
+        """Play the script's turn: the blocks to send, in the shape of the request's wire, or how it fails."""
         with self._lock:
             self.asked.append(asked)
             try:
                 turn = self._play(asked)
+                if isinstance(turn, Failing | Sent):
+                    return turn
                 if isinstance(turn, Say):
-                    return [say(asked, turn.text)]
+                    return [say(asked, turn.text, turn.stop)]
                 calls = [turn] if isinstance(turn, Call) else turn
                 return [call(asked, each, f"call_{next(self._numbers):04}") for each in calls]
             except (LookupError, TypeError, ValueError, AssertionError) as fault:
@@ -114,22 +121,37 @@ def _handler(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
             path = self.path.partition("?")[0]
             headers = dict(self.headers.items())
             if path.endswith("/messages"):
-                asked = Asked("anthropic", body, headers)
-                blocks = self._turn(asked)
+                asked = Asked("anthropic", body, headers, model.served)
+                if (blocks := self._turn(asked)) is None:
+                    return
                 if body.get("stream"):
                     self._events(anthropic_events(asked, blocks))
                 else:
                     self._send(json.dumps(anthropic_message(asked, blocks)).encode(), "application/json")
             elif path.endswith("/responses"):
-                self._events(openai_events(self._turn(Asked("openai", body, headers))))
+                if (blocks := self._turn(Asked("openai", body, headers, model.served))) is not None:
+                    self._events(openai_events(blocks))
             else:
                 model.others.append((f"POST {path}", body))
                 known = {"input_tokens": 100} if path.endswith("/count_tokens") else {}
                 self._send(json.dumps(known).encode(), "application/json")
 
-        def _turn(self, asked: Asked) -> list[Json]:
+        def _turn(self, asked: Asked) -> list[Json] | None:
+            """The blocks to send; None where a failure was sent in their place."""
             if asked.tools:
-                return model.turn(asked)
+                turn = model.turn(asked)
+                if isinstance(turn, Failing):
+                    error = {"type": turn.kind, "message": "scripted", "code": turn.kind}
+                    failed = json.dumps({"type": "error", "error": error}).encode()
+                    self._send(failed, "application/json", turn.status, turn.headers)
+                elif isinstance(turn, Sent):
+                    self._send(turn.content, "text/event-stream", length=not turn.stalls)
+                    if turn.stalls:
+                        with contextlib.suppress(OSError):
+                            self.connection.recv(1)  # until the client has gone
+                else:
+                    return turn
+                return None
             model.others.append(
                 (f"POST {self.path}", asked.body)
             )  # a title, a summary: no turn of the script's
@@ -139,12 +161,23 @@ def _handler(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
             sent = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events)
             self._send(sent.encode(), "text/event-stream")
 
-        def _send(self, content: bytes, kind: str) -> None:
+        def _send(
+            self,
+            content: bytes,
+            kind: str,
+            status: int = 200,
+            headers: Mapping[str, str] = MappingProxyType({}),
+            *,
+            length: bool = True,
+        ) -> None:
             with contextlib.suppress(ConnectionError):  # the client has gone
-                self.send_response(200)
+                self.send_response(status)
                 self.send_header("Content-Type", kind)
-                self.send_header("Content-Length", str(len(content)))
+                if length:
+                    self.send_header("Content-Length", str(len(content)))
                 self.send_header("Connection", "close")
+                for name, value in headers.items():
+                    self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(content)
 

@@ -28,15 +28,33 @@ class Call:
 
 @dataclass(frozen=True)
 class Say:
-    """The model ends its turn with a text."""
+    """The model ends its turn with a text. `stop`: why, in the words of Anthropic's wire."""
 
     text: str
+    stop: str = "end_turn"
+
+
+@dataclass(frozen=True)
+class Failing:
+    """The model's server refuses the request, with a status of HTTP."""
+
+    status: int
+    kind: str = "api_error"
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What the server sends in place of a turn, as it is. With `stalls`, it then leaves the connection open and is silent."""
+
+    content: bytes
+    stalls: bool = False
 
 
 MORE_TOOLS = ("additional_tools", "tool_search_output")
 OPENAI_CALLS = {"function_call": "arguments", "custom_tool_call": "input", "tool_search_call": "arguments"}
 
-Turn = Call | Say | Sequence[Call]
+Turn = Call | Say | Failing | Sent | Sequence[Call]
 
 
 @dataclass(frozen=True)
@@ -75,6 +93,8 @@ class Asked:
     wire: Literal["anthropic", "openai"]
     body: Json
     headers: Json = field(default_factory=dict)
+    served: str | None = None
+    """The model that answers, where it is another than the one that is asked for."""
 
     @cached_property
     def tools(self) -> list[Offered]:
@@ -109,7 +129,7 @@ class Asked:
         return _anthropic_results(self.body) if self.wire == "anthropic" else _openai_results(self.body)
 
     @cached_property
-    def said(self) -> list[str]:
+    def texts(self) -> list[str]:
         """All that was said to the model so far but results: prompt, reminders, feedback of hooks."""
         if self.wire == "anthropic":
             messages = self.body["messages"]
@@ -125,18 +145,18 @@ class Asked:
     @property
     def system(self) -> str:
         """The system prompt."""
-        told = self.body.get("system") or self.body.get("instructions") or ""
-        return "\n".join(_texts(told))
+        prompt = self.body.get("system") or self.body.get("instructions") or ""
+        return "\n".join(_texts(prompt))
 
 
 # How each wire writes a turn.
 
 
-def say(asked: Asked, text: str) -> Json:
+def say(asked: Asked, text: str, stop: str = "end_turn") -> Json:
     if asked.wire == "anthropic":
-        return {"type": "text", "text": text}
-    said = {"type": "output_text", "text": text}
-    return {"type": "message", "id": "msg_scripted", "role": "assistant", "content": [said]}
+        return {"type": "text", "text": text, "stop": stop}
+    part = {"type": "output_text", "text": text}
+    return {"type": "message", "id": "msg_scripted", "role": "assistant", "content": [part]}
 
 
 def call(asked: Asked, wanted: Call, identity: str) -> Json:
@@ -157,12 +177,14 @@ def call(asked: Asked, wanted: Call, identity: str) -> Json:
 
 
 def anthropic_message(asked: Asked, blocks: list[Json]) -> Json:
-    reason = "tool_use" if any(block["type"] == "tool_use" for block in blocks) else "end_turn"
+    called = any(block["type"] == "tool_use" for block in blocks)
+    reason = "tool_use" if called else blocks[-1]["stop"]
+    blocks = [{key: value for key, value in block.items() if key != "stop"} for block in blocks]
     return {
         "id": f"msg_{id(blocks):x}",
         "type": "message",
         "role": "assistant",
-        "model": asked.body.get("model", "scripted"),
+        "model": asked.served or asked.body.get("model", "scripted"),
         "content": blocks,
         "stop_reason": reason,
         "stop_sequence": None,
@@ -173,7 +195,7 @@ def anthropic_message(asked: Asked, blocks: list[Json]) -> Json:
 def anthropic_events(asked: Asked, blocks: list[Json]) -> Iterator[Json]:
     whole = anthropic_message(asked, blocks)
     yield {"type": "message_start", "message": {**whole, "content": [], "stop_reason": None}}
-    for index, block in enumerate(blocks):
+    for index, block in enumerate(whole["content"]):
         at = {"index": index}
         if block["type"] == "text":
             start, delta = {**block, "text": ""}, {"type": "text_delta", "text": block["text"]}
@@ -234,13 +256,13 @@ def _openai_results(body: Json) -> list[Result]:
         if not kind.endswith("_output"):
             continue
         call = calls[item["call_id"]]
-        given = call[OPENAI_CALLS[call["type"]]]
+        passed = call[OPENAI_CALLS[call["type"]]]
         if call["type"] == "custom_tool_call":
-            given = {"input": given}
-        elif isinstance(given, str):
-            given = json.loads(given)
+            passed = {"input": passed}
+        elif isinstance(passed, str):
+            passed = json.loads(passed)
         text = "\n".join(_texts(item.get("output")))
         found.append(
-            Result(call.get("name", "tool_search"), given, text, False)
+            Result(call.get("name", "tool_search"), passed, text, False)
         )  # no word here on what failed
     return found

@@ -1,3 +1,4 @@
+from .check import ABSENT as ABSENT
 from .check import check_artifact as check_artifact
 from .check import check_artifacts as check_artifacts
 from .files import digest as digest
@@ -9,4 +10,4 @@ from .formats import format_of as format_of
 from .nearby import Directories as Directories
 from .paths import path_faults as path_faults
 from .paths import path_warnings as path_warnings
-from .paths import shown as shown
+from .paths import printable as printable

@@ -1,4 +1,4 @@
-"""`check_artifact`: one promised file, one Decision; `check_artifacts`: many, each distinct file read once."""
+"""Checks promised files: is each one there, non-empty, and really of its format?"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from autoscirub.checks.artifacts.files import Stamp, digest, open_file, project_
 from autoscirub.checks.artifacts.finding import ArtifactFinding, pointer_fault
 from autoscirub.checks.artifacts.formats import FORMATS, format_of
 from autoscirub.checks.artifacts.nearby import Directories
-from autoscirub.checks.artifacts.paths import path_faults, shown
+from autoscirub.checks.artifacts.paths import path_faults, printable
 from autoscirub.errors import PathRefused
 from autoscirub.models import Answer, Decision, Evidence, now
 
@@ -28,11 +28,13 @@ _WORDS = {
     Answer.DOES_NOT_HOLD: "failed",
     Answer.INCONCLUSIVE: "inconclusive",
 }
+ABSENT = "missing"
+"""The status of a file that is not there, nor anything like it."""
 _IGNORED = "git ignores this file: a clone will lack it"
 
 
 class _Seen(NamedTuple):
-    """One path, looked at; `sha256` and `size` are there once the whole file was read."""
+    """One path, inspected; `sha256` and `size` are there once the whole file was read."""
 
     path: str
     real: str
@@ -45,7 +47,7 @@ class _Seen(NamedTuple):
 
 @dataclass
 class _ArtifactReader:
-    """Looks at the files of one project, and remembers each by its inode, so that it is read once."""
+    """Inspects the files of one project, and remembers each by its inode, so that it is read once."""
 
     directories: Directories
     digests: dict[Stamp, tuple[str, bytes]] = field(default_factory=dict)
@@ -100,19 +102,25 @@ def _decision(seen: _Seen, ignored: bool) -> Decision:
     notes = [] if finding.fault is None else [finding.fault]
     notes += finding.flags
     if seen.sha256 is not None and seen.real != posixpath.normpath(seen.path):
-        notes.append(f"reached through a link; the file is {shown(seen.real)}")
+        notes.append(f"reached through a link; the file is {printable(seen.real)}")
     if ignored and answer is not Answer.DOES_NOT_HOLD:
         notes.append(_IGNORED)
     really = f", non-empty, and really {FORMATS[seen.format].spoken}" if seen.format else " and non-empty"
     return Decision(
         subject=seen.path,
-        question=f"Is {shown(seen.path)} there{really}?",
+        question=f"Is {printable(seen.path)} there{really}?",
         answer=answer,
         word=_WORDS[answer],
         evidence=[
-            Evidence(path=seen.path, sha256=seen.sha256, size=seen.size, note="; ".join(notes) or None),
+            Evidence(
+                path=seen.path,
+                sha256=seen.sha256,
+                size=seen.size,
+                note="; ".join(notes) or None,
+                status=ABSENT if finding.nothing_like_it else None,
+            ),
         ],
-        open=[] if finding.unknown is None else [f"{shown(seen.path)}: {finding.unknown}"],
+        open=[] if finding.unknown is None else [f"{printable(seen.path)}: {finding.unknown}"],
         at=now(),
     )
 
@@ -166,16 +174,16 @@ def check_artifacts(
     reader = _ArtifactReader(Directories(project_root(project)))
     for path, asked in items:
         format_of(path, asked)
-    looked: list[_Seen | PathRefused] = []
+    inspected: list[_Seen | PathRefused] = []
     for path, asked in items:
         try:
-            looked.append(reader.see(path, asked))
+            inspected.append(reader.see(path, asked))
         except PathRefused as refusal:
-            looked.append(refusal)
+            inspected.append(refusal)
         if progress is not None:
-            progress(len(looked), len(items))
-    names = _ignored_among([each for each in looked if isinstance(each, _Seen)], ignored)
+            progress(len(inspected), len(items))
+    names = _ignored_among([each for each in inspected if isinstance(each, _Seen)], ignored)
     return [
         each if isinstance(each, PathRefused) else _decision(each, _is_ignored(each, names))
-        for each in looked
+        for each in inspected
     ]

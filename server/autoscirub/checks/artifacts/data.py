@@ -1,4 +1,4 @@
-"""CSV, JSON and Parquet."""
+"""Inspects CSV, JSON and Parquet files: are they whole, and do they hold any data?"""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from autoscirub.checks.artifacts.finding import (
     quiet,
     too_large,
 )
-from autoscirub.checks.artifacts.paths import shown
+from autoscirub.checks.artifacts.paths import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,7 +135,7 @@ def look_json(source: BinaryIO, size: int) -> ArtifactFinding:
     tokens: list[str] = []
 
     def keys(pairs: list[tuple[str, Any]]) -> None:
-        # Values are dropped as they are read: only the shape is asked for, and memory is bounded by it.
+        # Values are dropped as they are read: only the shape matters, and memory is bounded by it.
         if not twice and len(pairs) > 1:
             twice.extend(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
 
@@ -156,17 +156,17 @@ def look_json(source: BinaryIO, size: int) -> ArtifactFinding:
             parse_float=number,
         )
     except json.JSONDecodeError as error:
-        why = "a second document begins" if error.msg == "Extra data" else shown(error.msg, 80)
+        why = "a second document begins" if error.msg == "Extra data" else printable(error.msg, 80)
         return ArtifactFinding(fault=f"not JSON: {why} (line {error.lineno}, column {error.colno})")
     except LIBRARY_ERRORS as error:
         return from_error(error, "not JSON")
     flags = []
     if twice:
         flags.append(
-            f"the key {shown(twice[0], 40)} comes twice in one object; readers disagree on which counts"
+            f"the key {printable(twice[0], 40)} is there twice in one object; readers disagree on which counts"
         )
     if tokens:
-        flags.append(f"it holds {tokens[0]}, which strict JSON has not")
+        flags.append(f"it holds {tokens[0]}, which strict JSON does not allow")
     return ArtifactFinding(flags=tuple(flags))
 
 

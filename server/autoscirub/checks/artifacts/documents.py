@@ -1,4 +1,4 @@
-"""SVG and PDF."""
+"""Inspects SVG and PDF files: are they whole, and do they draw or hold anything?"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autoscirub.checks.artifacts.finding import (
     quiet,
     too_large,
 )
-from autoscirub.checks.artifacts.paths import shown
+from autoscirub.checks.artifacts.paths import printable
 from autoscirub.errors import CheckError
 
 _SVG = "http://www.w3.org/2000/svg"
@@ -32,7 +32,7 @@ _DRAWS = frozenset(
         "use",
     )
 )  # SVG 2: graphics elements, and foreignObject
-# What stands in these is drawn only where something refers to it.
+# What these hold is drawn only where something refers to it.
 _DEFINES = frozenset(
     ("clipPath", "defs", "filter", "linearGradient", "marker", "mask", "pattern", "radialGradient", "symbol")
 )
@@ -71,7 +71,7 @@ class _SvgReader:
 
     def entity(self, name: str, *_rest: object) -> None:
         # Refused at the declaration: an entity that is never expanded cannot grow (billion laughs) or fetch.
-        raise CheckError(f"it declares an entity ({shown(name, 40)}); entities are not expanded here")
+        raise CheckError(f"it declares an entity ({printable(name, 40)}); entities are not expanded here")
 
 
 def look_svg(source: BinaryIO, size: int) -> ArtifactFinding:
@@ -107,8 +107,8 @@ def look_svg(source: BinaryIO, size: int) -> ArtifactFinding:
         return from_error(error, "not an SVG")
     namespace, root = reader.root or ("", "")
     if root != "svg" or namespace not in (_SVG, ""):
-        where = f" in the namespace {shown(namespace, 60)}" if namespace else ""
-        return ArtifactFinding(fault=f"not an SVG: its root element is {shown(root, 40)}{where}")
+        where = f" in the namespace {printable(namespace, 60)}" if namespace else ""
+        return ArtifactFinding(fault=f"not an SVG: its root element is {printable(root, 40)}{where}")
     flags = []
     if not namespace:
         flags.append(f'its root lacks xmlns="{_SVG}", so a browser will not draw it')

@@ -1,4 +1,4 @@
-"""Finding and opening one file of a project: never outside it, never blocking, and on one descriptor.
+"""Finds and opens one file of a project: never outside it, never blocking, and on one descriptor.
 
 A path is resolved, must lie inside the project's real root, and is then opened directory by directory without following
 any link, so that a link swapped in between cannot lead out. What is read and hashed is what was opened.
@@ -16,7 +16,7 @@ import stat
 from typing import TYPE_CHECKING, BinaryIO
 
 from autoscirub.checks.artifacts.finding import HEAD_BYTES, ArtifactFinding
-from autoscirub.checks.artifacts.paths import shown
+from autoscirub.checks.artifacts.paths import printable
 from autoscirub.errors import CheckError, PathRefused
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def project_root(project: str | Path) -> str:
             return root
     except (OSError, ValueError):  # ValueError: a NUL in it
         pass
-    raise CheckError(f"{shown(project)}: no such directory; the project must be one")
+    raise CheckError(f"{printable(project)}: no such directory; the project must be one")
 
 
 def resolve(root: str, path: str) -> str:
@@ -61,7 +61,7 @@ def resolve(root: str, path: str) -> str:
         return os.path.join(root, path)  # the system gives up on it too, and open_file says so
     if os.path.commonpath([root, real]) != root:
         raise PathRefused(
-            f"{shown(path)}: a link on the way leads out of the project, to {shown(real)}; "
+            f"{printable(path)}: a link on the way leads out of the project, to {printable(real)}; "
             "an artifact must be a file of the project itself: copy it in"
         )
     return real
@@ -111,7 +111,8 @@ def _refusal(directories: Directories, path: str, error: OSError) -> ArtifactFin
         return ArtifactFinding(unknown=f"could not be opened: {error.strerror}")
     if error.errno == errno.ENAMETOOLONG:
         return ArtifactFinding(fault="missing: no file can have so long a name here")
-    return ArtifactFinding(fault=f"missing: {directories.instead_of(path)}")
+    hint, nothing_like_it = directories.instead_of(path)
+    return ArtifactFinding(fault=f"missing: {hint}", nothing_like_it=nothing_like_it)
 
 
 def stamp(source: BinaryIO) -> Stamp:

@@ -1,4 +1,4 @@
-"""What looking into one file came to, and what the reading libraries' exceptions mean."""
+"""The result of inspecting one file, and what exceptions of the libraries that read it mean for it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from autoscirub.checks.artifacts.paths import shown
+from autoscirub.checks.artifacts.paths import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,7 @@ parsers take up to 26 bytes of memory for each byte of a hostile CSV or JSON fil
 should need more than a laptop has."""
 
 HEAD_BYTES = 1024
-"""How much of a file's start is looked at to say what it is."""
+"""How much of a file's start is read to say what it is."""
 
 LIBRARY_ERRORS: tuple[type[Exception], ...] = (
     ArithmeticError,
@@ -51,12 +51,14 @@ _BYTES_LITERAL = re.compile(r"""b'(?:[^'\\]|\\.)*'?|b"(?:[^"\\]|\\.)*"?""")
 
 @dataclass(frozen=True)
 class ArtifactFinding:
-    """One look: a fault (the file fails), or something unknown (it is inconclusive), or neither (it passes)."""
+    """One inspection: a fault (the file fails), or something unknown (it is inconclusive), or neither (it passes)."""
 
     fault: str | None = None
     unknown: str | None = None
     flags: tuple[str, ...] = ()
     """Worth a look, such as a blank figure; the file passes all the same."""
+    nothing_like_it: bool = False
+    """The file is missing, and all that `fault` adds is what else lies there."""
 
 
 def broken(what: str, why: str) -> ArtifactFinding:
@@ -90,7 +92,7 @@ def from_error(
         return ArtifactFinding(unknown=f"could not be read: {error.strerror}")
     # A library may quote the bytes that it stumbled over; they never go into a message.
     words = " ".join(_BYTES_LITERAL.sub("", str(error)).split())
-    reason = shown(words, 160) if words else type(error).__name__
+    reason = printable(words, 160) if words else type(error).__name__
     if isinstance(error, unread):
         return ArtifactFinding(unknown=f"could not be opened within the reader's limits: {reason}")
     return ArtifactFinding(fault=f"{fault}: {reason}")

@@ -1,4 +1,4 @@
-"""Which formats are really opened, how they are told from a path, and what opens them."""
+"""The formats that are opened and checked: how a path tells its format, and which function inspects it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from autoscirub.checks.artifacts.data import look_csv, look_json, look_parquet
 from autoscirub.checks.artifacts.documents import look_pdf, look_svg
 from autoscirub.checks.artifacts.finding import ArtifactFinding
 from autoscirub.checks.artifacts.images import look_jpeg, look_png
-from autoscirub.checks.artifacts.paths import shown
+from autoscirub.checks.artifacts.paths import printable
 from autoscirub.errors import CheckError
 
 Look = Callable[[BinaryIO, int], ArtifactFinding]
-"""Looks into an open file of so many bytes. Never raises for what the file holds."""
+"""Inspects an open file of so many bytes. Never raises for what the file holds."""
 
 
 class Format(NamedTuple):
@@ -48,6 +48,6 @@ def format_of(path: str, asked: str | None) -> str | None:
         return _BY_SUFFIX.get(posixpath.splitext(path)[1].lower())
     if asked not in FORMATS:
         raise CheckError(
-            f"{shown(path)}: no format {shown(asked, 40)!r}; the formats are {', '.join(FORMATS)}"
+            f"{printable(path)}: no format {printable(asked, 40)!r}; the formats are {', '.join(FORMATS)}"
         )
     return asked

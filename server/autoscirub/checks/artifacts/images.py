@@ -1,4 +1,4 @@
-"""PNG and JPEG: whole by their own structure, decoded to the last pixel, and not blank.
+"""Inspects PNG and JPEG pictures: whole by their own structure, decoded to the last pixel, and not blank.
 
 The structure is walked first (`png.py`, `jpeg.py`), which also finds the size in pixels before anything is decoded.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image as Picture
 
 MAX_PIXELS = 89_478_485
-"""Pillow's own default for `Image.MAX_IMAGE_PIXELS`; four bytes a pixel make 358 MB. Kept here because a host
+"""Pillow's own default for `Image.MAX_IMAGE_PIXELS`; four bytes a pixel make 358 MB. Repeated here because a host
 program may have changed that global."""
 
 IMAGE_BYTES = 512 * 1024 * 1024

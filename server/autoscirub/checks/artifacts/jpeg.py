@@ -1,4 +1,4 @@
-"""The markers of a JPEG (ITU T.81, annex B), walked to the end marker without holding the file in memory.
+"""Walks the markers of a JPEG (ITU T.81, annex B) to its end, without holding the file in memory.
 
 Pillow accepts a file whose last bytes are missing. An end marker anywhere will not do either: an embedded
 thumbnail has one of its own, so segments are stepped over by their lengths.

@@ -1,4 +1,4 @@
-"""What to say about a file that is not there: a broken link, or what there is instead."""
+"""Hints for the message about a missing file: a broken link, another spelling, or what there is instead."""
 
 # Strings all through, as in files.py.
 # ruff: noqa: PTH114, PTH115, PTH116, PTH118
@@ -11,10 +11,10 @@ import unicodedata
 from dataclasses import dataclass, field
 from itertools import islice
 
-from autoscirub.checks.artifacts.paths import shown
+from autoscirub.checks.artifacts.paths import printable
 
 _LISTED = 100_000
-"""Entries of a directory that are looked at for a hint; a hint is not worth more time."""
+"""Entries of a directory that are listed for a hint; a hint is not worth more time."""
 _NAMED = 5
 
 _FORM = "the Unicode normal form (NFC or NFD)"
@@ -62,7 +62,7 @@ class Directories:
 
     def _names(self, directory: str) -> list[str]:
         try:
-            # A link must not let a message tell what lies outside the project.
+            # A link must not make a message reveal what lies outside the project.
             if os.path.commonpath([self.root, os.path.realpath(directory)]) != self.root:
                 return []
             with os.scandir(directory) as entries:
@@ -70,13 +70,16 @@ class Directories:
         except (OSError, RecursionError):  # a very long chain of links recurses on Python 3.11 and 3.12
             return []
 
-    def instead_of(self, path: str) -> str:
-        """What there is instead of a missing `path`: a broken link, another spelling, or its neighbours."""
+    def instead_of(self, path: str) -> tuple[str, bool]:
+        """What there is instead of a missing `path`: a broken link, another spelling, or its neighbours.
+
+        And whether it is neighbours alone: they are a hint, and no part of what is wrong with the path.
+        """
         if (link := self._broken_link(path)) is not None:
-            return link
+            return link, False
         posix = path.replace("\\", "/")
         if posix != path and self._is_there(posix):
-            return f"{shown(posix)} is there: write / instead of \\"
+            return f"{printable(posix)} is there: write / instead of \\", False
         found, how = "", []
         for part in _lexical(path):
             directory = self._directory(found)
@@ -84,13 +87,16 @@ class Directories:
                 found = posixpath.join(found, part)
                 continue
             if (alike := directory.alike(part)) is None:
-                return self._holds(found, part)
+                return self._holds(found, part), True
             found = posixpath.join(found, alike[0])
             how.append(alike[1])
         if how:
-            return f"{shown(found)} is there: only {' and '.join(dict.fromkeys(how))} differs; rename one of them"
+            return (
+                f"{printable(found)} is there: only {' and '.join(dict.fromkeys(how))} differs; rename one of them",
+                False,
+            )
         # A slash at the end, or `none/../`: only the plain spelling opens it.
-        return f"no such file; {shown(found)} is there: write that"
+        return f"no such file; {printable(found)} is there: write that", False
 
     def _is_there(self, path: str) -> bool:
         directory, name = posixpath.split(posixpath.normpath(path))
@@ -98,13 +104,13 @@ class Directories:
 
     def _holds(self, relative: str, wanted: str) -> str:
         directory = self._directory(relative)
-        where = shown(relative) if relative else "the project's root"
+        where = printable(relative) if relative else "the project's root"
         if not directory.names:
             return f"{where} is empty or cannot be listed"
         left = len(directory.names) - len(directory.first)  # of those that were listed
         more = f" and {left} more" if left else ""
-        there = ", ".join(shown(name, 60) for name in directory.first)
-        return f"there is no {shown(wanted, 60)} in {where}; it holds {there}{more}"
+        there = ", ".join(printable(name, 60) for name in directory.first)
+        return f"there is no {printable(wanted, 60)} in {where}; it holds {there}{more}"
 
     def _broken_link(self, path: str) -> str | None:
         """The first link on the way of `path` that leads nowhere, and why."""
@@ -113,14 +119,14 @@ class Directories:
             here = os.path.join(here, part)
             if not os.path.islink(here):
                 continue
-            name = shown(os.path.relpath(here, self.root))
+            name = printable(os.path.relpath(here, self.root))
             try:
-                target = shown(os.readlink(here))
+                target = printable(os.readlink(here))
                 os.stat(here)
             except FileNotFoundError:
                 return f"{name} is a link to {target}, which is not there"
             except OSError:
-                return f"{name} is a link to {target}, and following it comes to no end"
+                return f"{name} is a link to {target}, and following it never ends"
         return None
 
     def other_spelling(self, path: str) -> str | None:
@@ -140,7 +146,9 @@ class Directories:
             if part in listed or len(listed) >= _LISTED:
                 continue
             if (alike := self._directory(directory).alike(part)) is not None:
-                return f"the file is spelled {shown(alike[0])}: only {alike[1]} differs; rename one of them"
+                return (
+                    f"the file is spelled {printable(alike[0])}: only {alike[1]} differs; rename one of them"
+                )
         return None
 
     def _same(self, one: str, other: str) -> bool:

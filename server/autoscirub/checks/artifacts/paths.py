@@ -1,4 +1,4 @@
-"""Which artifact paths are refused at freeze, before any file is looked for. Pure: nothing here opens a file.
+"""Decides which artifact paths a freeze refuses, before any file is opened. Pure: no I/O.
 
 A path is relative to the project, in POSIX spelling, and stays inside it. It is read twice, with `/` alone and
 with `\\` as a separator too, because the one who wrote it may have meant either.
@@ -20,16 +20,16 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _NO_NAME = frozenset({"Cc", "Cs", "Zl", "Zp"})
 
 
-def shown(text: object, limit: int = 200) -> str:
+def printable(text: object, limit: int = 200) -> str:
     """`text` fit for one line of a message: control characters escaped, cut to `limit` characters.
 
     A file name or a library's message may hold escape sequences, and a terminal would obey them.
     """
-    kept = str(text)[: limit + 1]
+    cut = str(text)[: limit + 1]
     safe = "".join(
-        c.encode("unicode_escape").decode("ascii") if unicodedata.category(c) in _HIDDEN else c for c in kept
+        c.encode("unicode_escape").decode("ascii") if unicodedata.category(c) in _HIDDEN else c for c in cut
     )
-    return safe if len(kept) <= limit else safe[: limit - 1] + "…"
+    return safe if len(cut) <= limit else safe[: limit - 1] + "…"
 
 
 def _posix(path: str) -> str:
@@ -59,20 +59,20 @@ def path_faults(path: str) -> str | None:
     if not path.strip():
         return "the path is empty; name a file, relative to the project"
     if len(path) > MAX_PATH:
-        return f"{shown(path, 60)}: the path has {len(path)} characters; {MAX_PATH} is the most"
+        return f"{printable(path, 60)}: the path has {len(path)} characters; {MAX_PATH} is the most"
     bad = next((c for c in path if unicodedata.category(c) in _NO_NAME), None)
     if bad is not None:
-        return f"{shown(path)}: the path holds {shown(bad)}, a control or line-break character; remove it"
+        return f"{printable(path)}: the path holds {printable(bad)}, a control or line-break character; remove it"
     if _SCHEME.match(path):
-        return f"{shown(path)}: a URL; name a file of the project, relative to it"
+        return f"{printable(path)}: a URL; name a file of the project, relative to it"
     if _DRIVE.match(path):
-        return f"{shown(path)}: a path on a Windows drive; write it relative to the project"
+        return f"{printable(path)}: a path on a Windows drive; write it relative to the project"
     if path.startswith("~"):
-        return f"{shown(path)}: starts with ~, a home directory; write it relative to the project"
+        return f"{printable(path)}: starts with ~, a home directory; write it relative to the project"
     if path.startswith(("/", "\\")):
-        return f"{shown(path)}: an absolute path; write it relative to the project"
+        return f"{printable(path)}: an absolute path; write it relative to the project"
     if _leaves(path) or _leaves(_posix(path)):
-        return f"{shown(path)}: leaves the project by ..; an artifact must lie inside it"
+        return f"{printable(path)}: leaves the project by ..; an artifact must lie inside it"
     return None
 
 
@@ -82,9 +82,9 @@ def path_warnings(path: str) -> str | None:
         return None
     if "\\" in path:
         return (
-            f"{shown(path)}: a backslash is a part of a file's name here, not a separator; "
-            f"write {shown(_posix(path))}"
+            f"{printable(path)}: a backslash is a part of a file's name here, not a separator; "
+            f"write {printable(_posix(path))}"
         )
     if path.endswith("/"):
-        return f"{shown(path)}: ends in a slash, so it names a directory, and a directory never passes; name a file"
+        return f"{printable(path)}: ends in a slash, so it names a directory, and a directory never passes; name a file"
     return None

@@ -1,7 +1,7 @@
-"""The structure of a PNG (W3C, second edition), walked without holding it in memory.
+"""Walks the chunks of a PNG (W3C, second edition), without holding the file in memory.
 
-Pillow forgives a missing end chunk and missing rows, so a whole file is told here: every chunk is there and matches
-its checksum (what Pillow's `verify()` looks at, and the last chunk besides), and the pixel data inflate to as many
+Pillow forgives a missing end chunk and missing rows, so whether it is whole is decided here: every chunk is there and
+matches its checksum (Pillow's `verify()` leaves out the last one), and the pixel data inflate to as many
 bytes as the header says.
 """
 

@@ -1,6 +1,6 @@
 from .basis import basis as basis
 from .decide import CRITERION_WORDS as CRITERION_WORDS
-from .decide import CachedResults as CachedResults
+from .decide import CachedResult as CachedResult
 from .decide import CriteriaVerification as CriteriaVerification
 from .decide import awaiting_reading as awaiting_reading
 from .decide import criterion_status as criterion_status
@@ -9,6 +9,9 @@ from .decide import report_of as report_of
 from .decide import verify_criteria as verify_criteria
 from .gather import gather as gather
 from .gather import numbers_of as numbers_of
+from .inputs import CAPPED as CAPPED
+from .inputs import ERROR as ERROR
+from .inputs import LOOKUP_ONLY as LOOKUP_ONLY
 from .inputs import NOT_ASKED as NOT_ASKED
 from .inputs import Inputs as Inputs
-from .inputs import JudgeReadings as JudgeReadings
+from .inputs import JudgeAnswer as JudgeAnswer

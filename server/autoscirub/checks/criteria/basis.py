@@ -1,4 +1,4 @@
-"""What a criterion's answer rests on, thing by thing: an answer is reused while every digest is the same."""
+"""Digests of everything that a criterion's answer rests on: the answer is reused while all of them are the same."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 RULES = "4"
 """The version of the rules by which criteria are decided. Raise it with any change of `criteria*.py`, of the
-expressions or the artifact checks that could change a status, a gap or an action: kept answers are then decided
-anew."""
+expressions or the artifact checks that could change a status, a gap or an action: cached results are then
+re-evaluated."""
 
 
 def basis(criterion: Criterion, inputs: Inputs) -> dict[str, str]:
     """The name of each thing that the answer on `criterion` rests on -> its SHA-256.
 
     `rules` and `criterion`; where a judge would have to read, `report`, `report path`, `judge`, and each thing that it
-    is shown and asked as `shown: <name>`; for expressions
+    sees and is asked as `shown: <name>`; for expressions
     `results file` (its path, or why it cannot be read) and each reference (`results.n`: its value, or that it is
     missing); each artifact's path (its bytes, or why there are none) and, where there is more to say of it,
     `<path>: state`; for a numbers check each file that was read, and `numbers <check id>`: how it was asked; for a
@@ -39,7 +39,8 @@ def basis(criterion: Criterion, inputs: Inputs) -> dict[str, str]:
         found["report path"] = _digest((inputs.report and inputs.report.path) or "none")
         found["judge"] = _digest(_json(dict(sorted(inputs.judge.items()))))
         found |= {
-            f"shown: {name}": digest for name, digest in inputs.shown.get(criterion.criterion_id, {}).items()
+            f"shown: {name}": digest
+            for name, digest in inputs.judge_material.get(criterion.criterion_id, {}).items()
         }
     _add_results(found, criterion, inputs)
     _add_artifacts(found, criterion, inputs)
@@ -98,9 +99,9 @@ def _value_digest(name: str, keys: tuple[Key, ...], inputs: Inputs) -> str:
 
 def _add_artifacts(found: dict[str, str], criterion: Criterion, inputs: Inputs) -> None:
     for path, kind in dict.fromkeys(artifact_keys(criterion)):
-        looked = inputs.artifacts[path, kind]
-        state = artifact_state(looked)
-        sha256 = None if isinstance(looked, PathRefused) else looked.evidence[0].sha256
+        decision = inputs.artifacts[path, kind]
+        state = artifact_state(decision)
+        sha256 = None if isinstance(decision, PathRefused) else decision.evidence[0].sha256
         name, digest = path, sha256 or _digest(state)
         while found.get(name, digest) != digest:  # a file may be called `report`, or `results.n`
             name = f"./{name}"

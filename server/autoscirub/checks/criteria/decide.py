@@ -1,4 +1,4 @@
-"""Deciding criteria: what code can tell of each, what is kept from before, and the report over all of them.
+"""Decides criteria: what code can tell of each, which cached results are reused, and the report over all of them.
 
 The rules are those of AutoSciRub's criterion-level verification: every criterion of the rubric, once, in its order;
 satisfied only when all of it holds; what nobody could assess is not satisfied. Pure: `gather` did the reading.
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from autoscirub.checks.criteria.basis import basis, basis_digest
-from autoscirub.checks.criteria.inputs import NOT_ASKED
+from autoscirub.checks.criteria.inputs import NO_ANSWER
 from autoscirub.checks.criteria.parts import Part, decide_parts
 from autoscirub.checks.rubric import needs_reading
 from autoscirub.models import Answer, Decision, weakest
@@ -43,12 +43,12 @@ _GAPS = 5
 
 
 @dataclass(frozen=True)
-class CachedResults:
-    """An answer from an earlier round."""
+class CachedResult:
+    """One criterion's result from an earlier round."""
 
     result: CriterionResult
     decision: Decision | None
-    """Without one the answer is not reused: nothing would show what it rested on."""
+    """Without one the result is not reused: nothing would show what it rested on."""
     round: int
 
 
@@ -61,14 +61,14 @@ class CriteriaVerification:
     evaluated: list[str] = field(default_factory=list)
     reused: list[str] = field(default_factory=list)
     because: dict[str, list[str]] = field(default_factory=dict)
-    """Of those that were decided anew though an answer was kept: what it rested on that changed since."""
+    """Of those that were re-evaluated though a cached result was there: what that rested on and what changed since."""
 
 
 def criterion_status(answers: Iterable[Answer], reading: bool, *, error: bool = False) -> CriterionStatus:
     """A criterion's status from its parts' answers, and from whether a judge must read besides, and has not.
 
-    What does not hold is not satisfied, whatever else is open; a judge's failure (`error`) comes next, then what could
-    not be told. Nothing at all is never satisfied.
+    What does not hold is not satisfied, whatever else is open; a judge's failure (`error`) comes next, then what is
+    inconclusive. Nothing at all is never satisfied.
     """
     found = set(answers)
     if Answer.DOES_NOT_HOLD in found:
@@ -92,7 +92,7 @@ def _decide(
 
     parts = decide_parts(criterion, inputs, at=at)
     reading = needs_reading(criterion)
-    read = inputs.readings.get(criterion.criterion_id) if reading and _all_hold(parts) else None
+    read = inputs.judge_answers.get(criterion.criterion_id) if reading and _all_hold(parts) else None
     if read is not None:
         reading = False
         parts = [*parts, Part(read.decision, read.found, read.gap, read.actions, read.references)]
@@ -112,7 +112,7 @@ def _decide(
         word=word,
         decided_by=weakest([part.decision.decided_by for part in parts]),
         evidence=[entry for part in parts for entry in part.decision.evidence],
-        open=[*(said for part in parts for said in part.decision.open), *unread],
+        open=[*(compared for part in parts for compared in part.decision.open), *unread],
         parts=[part.decision for part in parts],
         inputs_digest=basis_digest(rests_on),
         at=at,
@@ -122,6 +122,7 @@ def _decide(
         satisfied=status == "satisfied",
         status=status,
         evidence_found=_once(found for part in parts for found in part.found),
+        evidence=read.evidence if read is not None else [],
         evidence_gap="; ".join(_once(gaps)),
         required_actions=_once(actions),
         artifact_references=_once(path for part in parts for path in part.paths),
@@ -151,16 +152,17 @@ def awaiting_reading(
     rubric: ExecutableRubric,
     inputs: Inputs,
     *,
-    kept: Mapping[str, CachedResults],
+    cached: Mapping[str, CachedResult],
     at: str,
     fresh: bool = False,
 ) -> list[Criterion]:
-    """The criteria that a judge has to read now: all that code decides of them holds, and no kept answer stands."""
+    """The criteria that a judge has to read now: all that code decides of them holds, and no cached result is
+    reused."""
     waiting = []
     for criterion in rubric.criteria:
         if not needs_reading(criterion):
             continue
-        earlier = kept.get(criterion.criterion_id)
+        earlier = cached.get(criterion.criterion_id)
         if earlier is not None and not fresh and _is_as_it_was(earlier, basis(criterion, inputs)):
             continue
         if _all_hold(decide_parts(criterion, inputs, at=at)):
@@ -199,24 +201,24 @@ def verify_criteria(
     rubric: ExecutableRubric,
     inputs: Inputs,
     *,
-    kept: Mapping[str, CachedResults],
+    cached: Mapping[str, CachedResult],
     at: str,
-    claimed: Mapping[str, CachedResults] | None = None,
+    claimed: Mapping[str, CachedResult] | None = None,
     fresh: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> CriteriaVerification:
-    """Every criterion of `rubric`, decided anew or reused: a kept answer whose whole basis is as it was.
+    """Every criterion of `rubric`, re-evaluated or reused: a cached result whose whole basis is unchanged.
 
-    `claimed`: answers that were not reached on this machine. They are decided anew, and where the same comes out on
-    the same basis the kept answer stands: nothing passes because a file says so, and a clone says what the original
-    said. Errors and answers that do not say what they rested on are never reused; `fresh` reuses none. Kept answers on
-    ids that the rubric does not have are ignored. `progress` is called with how many are done, and of how many.
+    `claimed`: results that were not produced on this machine. They are re-evaluated, and where the same comes out on
+    the same basis the claim is reused: nothing passes because a file says so, and a clone says what the original
+    said. Errors and results that do not say what they rested on are never reused; `fresh` reuses none. Cached results
+    on ids that the rubric does not have are ignored. `progress` is called with how many are done, and of how many.
     """
     done = CriteriaVerification()
     for number, criterion in enumerate(rubric.criteria, start=1):
         name = criterion.criterion_id
         rests_on = basis(criterion, inputs)
-        earlier = kept.get(name)
+        earlier = cached.get(name)
         if earlier is not None and not fresh and _is_as_it_was(earlier, rests_on):
             result, decision = _reused(earlier)
             done.reused.append(name)
@@ -239,24 +241,24 @@ def verify_criteria(
     return done
 
 
-def _is_as_it_was(earlier: CachedResults, rests_on: dict[str, str]) -> bool:
+def _is_as_it_was(earlier: CachedResult, rests_on: dict[str, str]) -> bool:
     return (
         earlier.decision is not None
         and earlier.result.status in _REUSABLE
-        and not any(part.word == NOT_ASKED for part in earlier.decision.parts)
+        and not any(part.word in NO_ANSWER for part in earlier.decision.parts)
         and earlier.result.rests_on == rests_on
     )
 
 
-def _comes_out_again(claim: CachedResults, result: CriterionResult) -> bool:
-    """Whether an answer that was decided anew is, word for word, the one that was claimed."""
-    said = ("status", "rests_on", "evidence_found", "evidence_gap", "required_actions")
+def _comes_out_again(claim: CachedResult, result: CriterionResult) -> bool:
+    """Whether a re-evaluated result is, word for word, the one that was claimed."""
+    compared = ("status", "rests_on", "evidence_found", "evidence_gap", "required_actions")
     return _is_as_it_was(claim, result.rests_on) and all(
-        getattr(claim.result, name) == getattr(result, name) for name in said
+        getattr(claim.result, name) == getattr(result, name) for name in compared
     )
 
 
-def _reused(earlier: CachedResults) -> tuple[CriterionResult, Decision]:
+def _reused(earlier: CachedResult) -> tuple[CriterionResult, Decision]:
     assert earlier.decision is not None  # noqa: S101 - `_is_as_it_was` said so
     update = {
         "reused_from_round": earlier.result.reused_from_round or earlier.round,
@@ -265,7 +267,7 @@ def _reused(earlier: CachedResults) -> tuple[CriterionResult, Decision]:
     return earlier.result.model_copy(update=update), earlier.decision
 
 
-def _because(earlier: CachedResults | None, rests_on: dict[str, str]) -> list[str]:
+def _because(earlier: CachedResult | None, rests_on: dict[str, str]) -> list[str]:
     if earlier is None:
         return []
     before = earlier.result.rests_on

@@ -1,4 +1,4 @@
-"""Reading everything that a rubric's criteria are decided on, each file once."""
+"""Reads everything that a rubric's criteria are decided on, each file once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from autoscirub.checks.criteria.decide import CachedResults
+    from autoscirub.checks.criteria.decide import CachedResult
     from autoscirub.models import ExecutableRubric, ProjectConfig, RubricNumbers
     from autoscirub.store import Project
 
@@ -30,14 +30,14 @@ def gather(
     project: Project,
     rubric: ExecutableRubric,
     *,
-    kept: Mapping[str, CachedResults] | None = None,
+    cached: Mapping[str, CachedResult] | None = None,
     ignored: _Ignored | None = None,
     progress: _Progress | None = None,
     rerun: Decision | None = None,
 ) -> Inputs:
     """Read the project once for all criteria of `rubric`. `rerun` is what is known of a rerun.
 
-    With the `kept` answers, an artifact whose bytes are as they were is not opened again: its digest is taken, and
+    With `cached` results, an artifact whose bytes are as they were is not opened again: its digest is taken, and
     no more. `ignored` says which of some paths git ignores, and is asked once; `progress` is called with how many
     files were opened, and of how many. Results that cannot be read are no error here. Raises ConfigError where two
     files could be the results, or two the report.
@@ -45,7 +45,7 @@ def gather(
     root, config = project.root, project.config
     report = find_report(root, config.report)
     keys = dict.fromkeys(key for criterion in rubric.criteria for key in artifact_keys(criterion))
-    known = known_artifacts(root, rubric, kept) if kept else {}
+    known = known_artifacts(root, rubric, cached) if cached else {}
     asked = [*keys, *([(report, None)] if report and (report, None) not in keys else [])]
     found = _look(root, asked, known, ignored, progress)
     return Inputs(
@@ -121,7 +121,7 @@ def _look(
         return dict(zip(keys, check_artifacts(root, keys, progress, ignored=ask), strict=True))
 
     found = {**known, **look([key for key in asked if key not in known], progress)}
-    # What git ignores by now has that to be said of it, and is looked at as if nothing were known.
+    # A file that git ignores by now needs that note, so it is inspected as if nothing were known.
     if known and (again := [key for key in known if key[0] in ask([])]):
         found |= look(again, None)
     return found
@@ -132,7 +132,7 @@ def _results(project: Project) -> Results | ResultsError:
     try:
         return load_results(project.root, path, limit=project.config.limits.results_bytes)
     except ResultsError as error:
-        # What is said of a criterion is kept and travels: no place of this machine belongs in it.
+        # What is said of a criterion is recorded and shared: no path of this machine belongs in it.
         return ResultsError(str(error).replace(f"{project.root}/", ""))
 
 

@@ -1,11 +1,11 @@
-"""What criteria are decided on: the results, the report and every artifact."""
+"""The inputs that criteria are decided on: results, report, artifacts, numbers, the rerun and the judge's answers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from autoscirub.checks.artifacts import shown
+from autoscirub.checks.artifacts import ABSENT, printable
 from autoscirub.errors import PathRefused
 
 if TYPE_CHECKING:
@@ -13,29 +13,37 @@ if TYPE_CHECKING:
 
     from autoscirub.checks.results import Results
     from autoscirub.errors import ResultsError
-    from autoscirub.models import Criterion, Decision, Evidence
+    from autoscirub.models import CitedEvidence, Criterion, Decision, Evidence
 
 ArtifactKey = tuple[str, str | None]
 """A path relative to the project root, and the format that was asked for; None: by the suffix."""
 
 NOT_THERE = "is not there"
 NOT_ASKED = "not asked"
-"""The word of a reading for which no judge could be asked. It is no answer, so that it is never kept as one."""
-_UNLISTED = " is empty or cannot be listed"
+"""The word of a reading for which no judge could be asked."""
+CAPPED = "asked often enough"
+"""The word of a reading for which `judge.asks_per_round` was used up: a revision opens a round, and the next ask."""
+LOOKUP_ONLY = "not asked here"
+"""The word of a reading where a command only looked, and asks nobody."""
+ERROR = "error"
+"""The word of a reading for which the judge failed."""
+NO_ANSWER = (NOT_ASKED, CAPPED, LOOKUP_ONLY)
+"""Words of a reading that is no answer, so that it is never reused as one."""
 
 
 @dataclass(frozen=True)
-class JudgeReadings:
+class JudgeAnswer:
     """A judge's answer on one criterion, as far as it counts, or why there is none."""
 
     decision: Decision
-    """Its `inputs_digest` is the verdict's key: everything that it was reached on."""
+    """Its `inputs_digest` is the verdict's key: everything that it rests on."""
     found: list[str] = field(default_factory=list)
     gap: str = ""
     actions: list[str] = field(default_factory=list)
     references: list[str] = field(default_factory=list)
+    evidence: list[CitedEvidence] = field(default_factory=list)
     error: bool = False
-    """Whether the judge gave no verdict: its failure, not the work's, and never kept as an answer."""
+    """Whether the judge gave no verdict: its failure, not the work's, and never cached."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +61,12 @@ class Inputs:
     """The answer of each numbers check, by criterion and check id."""
     rerun: Decision | None = None
     """What is known of a rerun; None where nothing says how to run."""
-    shown: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """By criterion: what a judge would be shown and asked, each thing with its digest. Empty without a judge."""
-    readings: Mapping[str, JudgeReadings] = field(default_factory=dict)
-    """By criterion: what a judge has said of it."""
+    judge_material: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """By criterion: what a judge would see and be asked, each thing with its digest. Empty without a judge."""
+    judge_answers: Mapping[str, JudgeAnswer] = field(default_factory=dict)
+    """By criterion: what the judge answered on it."""
     digests: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """Digests of values of the results by their reference, kept from one criterion to the next."""
+    """Digests of values of the results by their reference, shared by all criteria."""
 
 
 def artifact_keys(criterion: Criterion) -> Iterator[ArtifactKey]:
@@ -79,9 +87,7 @@ def artifact_state(found: Decision | PathRefused) -> str:
     """
     if isinstance(found, PathRefused):
         return str(found)
-    path = shown(found.subject)
-    notes = [entry.note for entry in found.evidence if entry.note]
-    said = "; ".join([*(f"{path}: {note}" for note in notes), *found.open])
-    if said.startswith(f"{path}: missing: ") and ("; it holds " in said or said.endswith(_UNLISTED)):
+    path = printable(found.subject)
+    if any(entry.status == ABSENT for entry in found.evidence):
         return f"{path}: {NOT_THERE}"
-    return said
+    return "; ".join([*(f"{path}: {entry.note}" for entry in found.evidence if entry.note), *found.open])

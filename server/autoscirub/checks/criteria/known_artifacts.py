@@ -1,4 +1,4 @@
-"""Artifacts that need no second opening: their bytes are those that an earlier answer was reached on.
+"""Finds the artifacts that need not be opened again: their bytes are those that a cached result rests on.
 
 Decoding a figure or parsing a table costs far more than taking its digest, and gives the same for the same bytes. So
 only a file whose digest changed is opened again.
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from autoscirub.checks.criteria.decide import CachedResults
+    from autoscirub.checks.criteria.decide import CachedResult
     from autoscirub.checks.criteria.inputs import ArtifactKey
     from autoscirub.models import Decision, ExecutableRubric
 
 
 def known_artifacts(
-    root: Path, rubric: ExecutableRubric, kept: Mapping[str, CachedResults]
+    root: Path, rubric: ExecutableRubric, cached: Mapping[str, CachedResult]
 ) -> dict[ArtifactKey, Decision]:
-    """The kept answers on artifacts that are as they were: held, with nothing more to say of them, and the same
-    bytes at the same path still. Reads every such file once, and opens none as what it is."""
-    before = dict(_held_before(rubric, kept))
+    """The cached results on artifacts that are unchanged: they held, with no note on them, and the same bytes are
+    still at the same path. Takes the digest of every such file once, and decodes none."""
+    before = dict(_held_before(rubric, cached))
     directories = Directories(project_root(root))
     now = {path: _sha256(directories, path) for path in {path for path, _ in before}}
     same = {key: found for key, found in before.items() if now[key[0]] == found.evidence[0].sha256}
@@ -50,11 +50,11 @@ def known_artifacts(
 
 
 def _held_before(
-    rubric: ExecutableRubric, kept: Mapping[str, CachedResults]
+    rubric: ExecutableRubric, cached: Mapping[str, CachedResult]
 ) -> Iterator[tuple[ArtifactKey, Decision]]:
     """Each path, with the format that it was opened as, and the answer on it."""
     for criterion in rubric.criteria:
-        earlier = kept.get(criterion.criterion_id)
+        earlier = cached.get(criterion.criterion_id)
         keys = part_keys(criterion)
         if earlier is None or earlier.decision is None or not any(keys):
             continue
@@ -75,8 +75,8 @@ def _held_plainly(part: Decision, path: str) -> bool:
 
 
 def _sha256(directories: Directories, path: str) -> str | None:
-    """The digest of a regular file of the project, plainly named and reached by no link; None for all else, which
-    is then looked at anew."""
+    """The digest of a regular file of the project, plainly named and behind no link; None for all else, which
+    is then inspected again."""
     if path_faults(path) is not None or path != posixpath.normpath(path):
         return None
     # Taken as if it were resolved: no link on the way is followed, so a file behind one does not open.

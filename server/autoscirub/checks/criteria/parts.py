@@ -5,23 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from autoscirub.checks.artifacts import format_of, shown
+from autoscirub.checks.artifacts import ABSENT, format_of, printable
 from autoscirub.checks.criteria.basis import compiled, references
-from autoscirub.checks.criteria.inputs import NOT_THERE, artifact_state
+from autoscirub.checks.criteria.inputs import artifact_state
 from autoscirub.checks.expressions import (
     MISSING,
     Expression,
     check_expr,
     look_up,
-    path_of,
     shorten,
     show,
     spelling,
 )
-from autoscirub.checks.numbers import names_number
+from autoscirub.checks.numbers import open_problems
 from autoscirub.checks.predictions import CHECK_WORDS, plain_value
 from autoscirub.checks.rerun import RERUN_WORDS, fell_out
-from autoscirub.errors import PathRefused, ResultsError
+from autoscirub.errors import NotEvaluable, PathRefused, ResultsError
 from autoscirub.models import (
     PLAIN_PROCESS,
     Answer,
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 _INCONCLUSIVE = "inconclusive"
 _NAMED_NUMBERS = 10
 """Numbers, or values that moved, that a gap names."""
-_KEPT_VALUE = 2_000
+_MAX_VALUE_CHARACTERS = 2_000
 """Characters of a value as JSON that a Decision keeps whole."""
 
 
@@ -54,7 +53,7 @@ class Part:
     gap: str = ""
     """What is missing, and the file it should be in; empty for a part that holds.
 
-    It says nothing that the criterion's basis does not cover, so that a kept answer is never out of date."""
+    It says nothing that the criterion's basis does not cover, so that a cached result is never out of date."""
     actions: list[str] = field(default_factory=list)
     """What would close the gap."""
     paths: list[str] = field(default_factory=list)
@@ -122,14 +121,15 @@ def _numbers(check: RubricNumbers, answer: Decision, at: str) -> Part:
     more = len(wrong) + len(answer.open) - len(named)
     gap = "; ".join([*([counted] if counted else []), *named, *([f"and {more:,} more"] if more > 0 else [])])
     actions = []
-    if wrong or any(names_number(report, line) for line in answer.open):
+    problems = open_problems(answer)
+    if wrong or len(answer.open) > problems:
         actions.append(
             f"make each of these numbers in {report} one of the results, by computing it or by mending the text; "
             "name its source after it (<!-- =results.key -->) where several would do"
         )
     # What is open besides the numbers, such as a source that cannot be read, stands before them.
-    if answer.open and not names_number(report, answer.open[0]):
-        actions.append(f"mend what keeps the numbers of {report} from being told: {answer.open[0]}")
+    if problems:
+        actions.append(f"mend what keeps the numbers of {report} from being decided: {answer.open[0]}")
     if not actions:  # whatever an answer names or does not, whoever must act is told something
         actions.append(f"see which numbers of {report} have no source: autoscirub check")
     return Part(decision, gap=gap or f"{report}: {answer.word}", actions=actions, paths=[report])
@@ -146,8 +146,8 @@ def _rerun(check: RubricRerun, answer: Decision | None, at: str) -> Part:
     if answer.answer is Answer.HOLDS:
         # The plain word, wherever it ran: nothing is said here that the basis does not cover.
         weak = f"; {PLAIN_PROCESS}" if weakly_isolated(answer) else ""
-        told = "; ".join(filter(None, [RERUN_WORDS[answer.answer], counted]))
-        return Part(decision, found=[f"rerun: {told}{weak}"])
+        summary = "; ".join(filter(None, [RERUN_WORDS[answer.answer], counted]))
+        return Part(decision, found=[f"rerun: {summary}{weak}"])
     if answer.answer is Answer.INCONCLUSIVE:
         why = answer.open[0] if answer.open else answer.word
         return Part(
@@ -167,7 +167,7 @@ def _expression(check: RubricExpr, results: Results | ResultsError, at: str) -> 
     expression = compiled(check.expr)
     if isinstance(expression, str):
         action = f'mend check "{check.id}" in the rubric; once it is frozen, that is a change of scope'
-        return _told(
+        return _expression_part(
             check, None, expression, [], at, gap=f'check "{check.id}": {expression}', actions=[action]
         )
     names = [spelling(keys) for keys in references(expression)]
@@ -175,7 +175,7 @@ def _expression(check: RubricExpr, results: Results | ResultsError, at: str) -> 
         action = (
             f"write {_joined(names) or 'the results'} into the results file, where it can be read: {results}"
         )
-        return _told(check, None, str(results), [], at, gap=str(results), actions=[action])
+        return _expression_part(check, None, str(results), [], at, gap=str(results), actions=[action])
     values = {
         name: look_up(keys, results.values) for name, keys in zip(names, references(expression), strict=True)
     }
@@ -183,7 +183,7 @@ def _expression(check: RubricExpr, results: Results | ResultsError, at: str) -> 
     there = {name: value for name, value in values.items() if value is not MISSING}
     passed, _, message = check_expr(expression, results.values)
     evidence = [
-        Evidence(path=results.path, sha256=results.sha256, key=name, value=_kept(value))
+        Evidence(path=results.path, sha256=results.sha256, key=name, value=_bounded_value(value))
         for name, value in there.items()
     ]
     source = shorten(check.expr.strip())
@@ -193,19 +193,19 @@ def _expression(check: RubricExpr, results: Results | ResultsError, at: str) -> 
     elif passed is False:
         gap = f"{results.path}: {message}"
         actions = [f"make {source} true in {results.path} by computing more; {_what_it_is(there)}"]
-    elif missing and _is_for_want_of(expression, message, missing):
+    elif missing and _unresolved(expression, results.values) in missing:
         gap = f"{results.path}: no {_joined(missing)}, so {source} could not be evaluated"
         actions = [f"write {_keys(missing)} into {results.path}"]
     else:
         gap = f"{results.path}: {message}"
         actions = [f"make {results.path} such that {source} can be evaluated; {_what_it_is(there)}"]
-    return _told(
+    return _expression_part(
         check, passed, message, evidence, at, found=found, gap=gap, actions=actions, paths=[results.path]
     )
 
 
-def _told(
-    check: RubricExpr, passed: bool | None, message: str, evidence: list[Evidence], at: str, **said: Any
+def _expression_part(
+    check: RubricExpr, passed: bool | None, message: str, evidence: list[Evidence], at: str, **fields: Any
 ) -> Part:
     answer, word = CHECK_WORDS["expr", passed]
     decision = Decision(
@@ -217,17 +217,16 @@ def _told(
         open=[message] if passed is None else [],
         at=at,
     )
-    return Part(decision, **said)
+    return Part(decision, **fields)
 
 
-def _is_for_want_of(expression: Expression, message: str, missing: list[str]) -> bool:
-    """Whether `message` is about a reference that leads nowhere, and not about a value that is there."""
-    tree = expression.tree
-    return any(
-        spelling(path_of(node) or ()) in missing
-        and message.startswith(f"could not be evaluated: {tree.segment(node)}: ")
-        for node in tree.references
-    )
+def _unresolved(expression: Expression, results: dict[str, Any]) -> str | None:
+    """The reference that leads nowhere and keeps `expression` from having a value; None where it is something else."""
+    try:
+        expression.evaluate(results)
+    except NotEvaluable as fault:
+        return fault.reference
+    return None
 
 
 def _keys(names: list[str]) -> str:
@@ -245,23 +244,25 @@ def _keys(names: list[str]) -> str:
 def _what_it_is(values: dict[str, Any]) -> str:
     if len(values) == 1:
         return f"it is {next(show(value) for value in values.values())}"
-    return shorten(", ".join(f"{name} is {show(value)}" for name, value in values.items()), _KEPT_VALUE)
+    return shorten(
+        ", ".join(f"{name} is {show(value)}" for name, value in values.items()), _MAX_VALUE_CHARACTERS
+    )
 
 
 def _joined(names: list[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def _kept(value: Any) -> Any:
+def _bounded_value(value: Any) -> Any:
     plain = plain_value(value)
-    if isinstance(plain, str | list | dict) and len(strict_json(plain, indent=None)) > _KEPT_VALUE:
+    if isinstance(plain, str | list | dict) and len(strict_json(plain, indent=None)) > _MAX_VALUE_CHARACTERS:
         return show(value)
     return plain
 
 
 def _artifact(subject: str, key: ArtifactKey, inputs: Inputs, at: str) -> Part:
     found = inputs.artifacts[key]
-    path, state = shown(key[0]), artifact_state(found)
+    path, state = printable(key[0]), artifact_state(found)
     if isinstance(found, PathRefused):
         decision = Decision(
             subject=subject,
@@ -273,13 +274,14 @@ def _artifact(subject: str, key: ArtifactKey, inputs: Inputs, at: str) -> Part:
         )
         return Part(decision, gap=state, actions=[f"produce {path} as a file of the project itself"])
     decision = found.model_copy(update={"subject": subject, "at": at})
-    said = state.removeprefix(f"{path}: ")
+    about = state.removeprefix(f"{path}: ")
     if found.answer is Answer.HOLDS:
         [seen] = found.evidence
         words = f"{path} ({seen.size:,} bytes, sha256 {(seen.sha256 or '')[:12]}…)"
-        return Part(decision, found=[f"{words}; {said}" if said else words], paths=[key[0]])
+        return Part(decision, found=[f"{words}; {about}" if about else words], paths=[key[0]])
     if found.answer is Answer.INCONCLUSIVE:
         action = f"make {path} such that it can be opened here"
     else:
-        action = f"produce {path}" if said == NOT_THERE else f"produce {path} anew, since it fails: {said}"
+        missing = any(entry.status == ABSENT for entry in found.evidence)
+        action = f"produce {path}" if missing else f"produce {path} again, since it fails: {about}"
     return Part(decision, gap=state, actions=[action], paths=[key[0]])

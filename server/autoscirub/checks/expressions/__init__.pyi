@@ -4,8 +4,8 @@ from .expression import compile_expr as compile_expr
 from .expression import evaluate_expr as evaluate_expr
 from .references import MISSING as MISSING
 from .references import look_up as look_up
+from .text import shorten as shorten
 from .tree import Key as Key
 from .tree import path_of as path_of
 from .tree import spelling as spelling
-from .values import shorten as shorten
 from .values import show as show

@@ -60,10 +60,10 @@ def calculate(symbol: str, left: Any, right: Any, sides: Sides) -> Any:
 
 
 def _is_too_large(symbol: str, left: int, right: int) -> bool:
-    """Whether the result of two integers is over the limit for sure, told without computing it.
+    """Whether the result of two integers is over the limit for sure, without computing it.
 
     An integer of n bits is at least 2**(n - 1), so these are lower bounds of the result's size. What they let
-    pass has at most twice the limit's bits, and is then looked at itself.
+    pass has at most twice the limit's bits, and is then checked itself.
     """
     bits: int = 0
     if symbol == "*":

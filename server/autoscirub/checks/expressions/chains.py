@@ -1,4 +1,4 @@
-"""Comparisons as closures: one, a chain of them, and the two commonest shapes answered on the spot."""
+"""Compiles comparisons and chains of them into closures, with a fast path for the two commonest shapes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from autoscirub.checks.expressions.values import NUMBERS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from autoscirub.checks.expressions.compile import Run, Unit
+    from autoscirub.checks.expressions.unit import Run, Unit
 
     Link = tuple[str, Callable[[Any, Any], bool], Run]
 
@@ -22,7 +22,7 @@ _COMPARABLE: dict[type, frozenset[type]] = {
     bool: NUMBERS,
     str: frozenset({str}),
 }
-"""For a scalar of this type, the types it is compared with without a further look."""
+"""For a scalar of this type, the types it is compared with unchecked."""
 
 
 def build_comparison(unit: Unit, node: ast.Compare) -> Run:

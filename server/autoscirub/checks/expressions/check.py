@@ -1,4 +1,4 @@
-"""An expression asked as a check: True, False, or neither, and the values that the answer came from."""
+"""Evaluates an expression as a check: True, False or neither, and the values that the answer came from."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from autoscirub.checks.expressions.chains import links_of
-from autoscirub.checks.expressions.compile import Unit, build
+from autoscirub.checks.expressions.compile import build, unit_of
 from autoscirub.checks.expressions.expression import as_dict
-from autoscirub.checks.expressions.limits import SHOWN_VALUES
-from autoscirub.checks.expressions.values import CONTAINERS, kind_of, shorten, show
+from autoscirub.checks.expressions.limits import MAX_MESSAGE_VALUES
+from autoscirub.checks.expressions.text import shorten
+from autoscirub.checks.expressions.values import CONTAINERS, kind_of, show
 from autoscirub.errors import NotEvaluable
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def check_expr(expression: Expression, results: Mapping[str, Any]) -> tuple[bool | None, Any, str]:
-    """Ask `expression` as a check: `(passed, value, message)`.
+    """Evaluate `expression` as a check: `(passed, value, message)`.
 
     `passed` is True or False as the expression is, and None if it could not be evaluated or gives something
     else: neither a pass nor a refutation. `value` is what it gives; None for a list, tuple or dict, which may
@@ -35,14 +36,18 @@ def check_expr(expression: Expression, results: Mapping[str, Any]) -> tuple[bool
             value = expression.evaluate(read)
             if value is not True and value is not False:
                 gives = f"gives {show(value)}, {kind_of(value)}; a check must give True or False"
-                kept = None if type(value) in CONTAINERS else value
-                return None, kept, f"could not be evaluated: {shorten(expression.source.strip())}: {gives}"
+                scalar = None if type(value) in CONTAINERS else value
+                return None, scalar, f"could not be evaluated: {shorten(expression.source.strip())}: {gives}"
             reason = _reason(tree, tree.node, read)
     except NotEvaluable as fault:
         return None, None, str(fault)
     values = ", ".join(f"{text} = {show(found)}" for text, found in expression.read_values(read))
-    shown = shorten("; ".join(part for part in (reason, values) if part), SHOWN_VALUES)
-    return value, value, f"{shorten(expression.source.strip())} is {value}" + (f": {shown}" if shown else "")
+    rendered = shorten("; ".join(part for part in (reason, values) if part), MAX_MESSAGE_VALUES)
+    return (
+        value,
+        value,
+        f"{shorten(expression.source.strip())} is {value}" + (f": {rendered}" if rendered else ""),
+    )
 
 
 def _reason(tree: Tree, node: ast.expr, results: dict[str, Any]) -> str:
@@ -71,13 +76,13 @@ def _deciding_parts(tree: Tree, node: ast.BoolOp, results: dict[str, Any]) -> st
 
 def _links(tree: Tree, node: ast.Compare, results: dict[str, Any]) -> tuple[bool, str]:
     """A chain's answer, and the one link that failed, or the whole of it when none did."""
-    first, links = links_of(Unit(tree), node)
+    first, links = links_of(unit_of(tree), node)
     left = first(results)
-    shown = show(left)
+    rendered = show(left)
     for symbol, link, run in links:
         right = run(results)
         if not link(left, right):
             return False, f"{show(left)} {symbol} {show(right)}"
-        shown += f" {symbol} {show(right)}"
+        rendered += f" {symbol} {show(right)}"
         left = right
-    return True, shown
+    return True, rendered

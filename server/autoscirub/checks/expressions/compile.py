@@ -1,4 +1,4 @@
-"""A parsed expression becomes nested closures, built once and called for every evaluation.
+"""Compiles a parsed expression into nested closures, built once and called for every evaluation.
 
 `BUILDERS` is closed like the grammar's table, and in its order. A closure takes results and gives a value;
 what it gives is of a known type, and a number is finite. The common case of each operation is answered in
@@ -9,12 +9,11 @@ the closure itself; everything else goes to the module that knows the rules (`ar
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from autoscirub.checks.expressions.arithmetic import OPERATIONS, QUICK, calculate, signed
 from autoscirub.checks.expressions.chains import build_comparison
-from autoscirub.checks.expressions.helpers import HELPERS, Call, Walked
+from autoscirub.checks.expressions.helpers import HELPERS, Call
 from autoscirub.checks.expressions.references import reader
 from autoscirub.checks.expressions.tree import (
     BINARY,
@@ -26,18 +25,18 @@ from autoscirub.checks.expressions.tree import (
     literal,
     path_of,
 )
+from autoscirub.checks.expressions.unit import Run, Unit
 from autoscirub.checks.expressions.values import CONTAINERS, NUMBERS, describe
 
 if TYPE_CHECKING:
-    from autoscirub.errors import NotEvaluable
+    from collections.abc import Callable
 
-Run = Callable[[dict[str, Any]], Any]
-"""A compiled expression: results to value, or `NotEvaluable`."""
+    from autoscirub.errors import NotEvaluable
 
 
 def build(tree: Tree, node: ast.expr) -> Run:
     """Compile `node`, the root of `tree` or a part of it."""
-    unit = Unit(tree)
+    unit = unit_of(tree)
     run = unit.build(node)
     if not unit.remembers:
         return run
@@ -53,26 +52,9 @@ def build(tree: Tree, node: ast.expr) -> Run:
     return evaluate
 
 
-class Unit:
-    """What the builders of one expression share."""
-
-    def __init__(self, tree: Tree) -> None:
-        self.tree = tree
-        self.walked = Walked()
-        self.remembers = False
-        """Whether a helper is called in it that remembers the list it walked."""
-
-    def build(self, node: ast.expr) -> Run:
-        """Compile one part."""
-        return BUILDERS[type(node)](self, node)
-
-    def build_all(self, nodes: list[ast.expr]) -> list[Run]:
-        """Compile several parts."""
-        return [self.build(node) for node in nodes]
-
-    def place(self, node: ast.expr) -> SourcePosition:
-        """The part, to be named when it has no value."""
-        return SourcePosition(self.tree, node)
+def unit_of(tree: Tree) -> Unit:
+    """What the builders of the expression `tree` share."""
+    return Unit(tree, BUILDERS)
 
 
 def _constant(_unit: Unit, node: ast.Constant) -> Run:

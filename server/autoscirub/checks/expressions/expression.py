@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from autoscirub.checks.expressions.compile import Run, build
+from autoscirub.checks.expressions.compile import build
 from autoscirub.checks.expressions.grammar import parse
 from autoscirub.checks.expressions.limits import CACHED_EXPRESSIONS
 from autoscirub.checks.expressions.lint import ExpressionLint, lint_tree
 from autoscirub.checks.expressions.references import MISSING, look_up
+from autoscirub.checks.expressions.text import shorten
 from autoscirub.checks.expressions.tree import Key, Tree, canonical, path_of
-from autoscirub.checks.expressions.values import kind_of, shorten
+from autoscirub.checks.expressions.values import kind_of
 from autoscirub.errors import ExpressionRefused, NotEvaluable
+
+if TYPE_CHECKING:
+    from autoscirub.checks.expressions.unit import Run
 
 
 class Expression:
@@ -119,7 +123,7 @@ def _compiled(source: str) -> Expression:
 
 
 def evaluate_expr(expr: str, results: Mapping[str, Any]) -> Any:
-    """The value of `expr` on `results`. Compiled expressions are kept by their source, results never.
+    """The value of `expr` on `results`. Compiled expressions are cached by their source, results never.
 
     Raises:
         ExpressionRefused: it is outside the grammar or over its limits.

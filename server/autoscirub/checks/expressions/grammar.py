@@ -1,4 +1,4 @@
-"""Parse an expression and refuse all that the grammar does not have, by name and column.
+"""Parses an expression and refuses all that the grammar does not have, by name and column.
 
 The grammar is `GRAMMAR`: a closed table from the type of a syntax node to the rule for it. A node without a
 rule is refused, so a node that a later Python adds is refused too.
@@ -22,8 +22,8 @@ from autoscirub.checks.expressions.limits import (
     MAX_LENGTH,
     MAX_NODES,
 )
+from autoscirub.checks.expressions.text import shorten
 from autoscirub.checks.expressions.tree import BINARY, BLANK, COMPARISONS, LINE_END, UNARY, Tree, where
-from autoscirub.checks.expressions.values import shorten
 from autoscirub.errors import ExpressionRefused
 
 if TYPE_CHECKING:

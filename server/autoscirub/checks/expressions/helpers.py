@@ -1,7 +1,7 @@
-"""The eight helpers. Each gives what Python's builtin gives, or `NotEvaluable`.
+"""The eight helper functions of expressions. Each gives what Python's builtin gives, or `NotEvaluable`.
 
 A helper that walks a list must not let a NaN decide (`max([0.7, nan])` is 0.7), and must not call a method of
-an object it finds there. For a list of numbers both are told at the speed of C, by `_finite_sum`; a list that
+an object it finds there. For a list of numbers both are ruled out at the speed of C, by `_finite_sum`; a list that
 it cannot vouch for is walked item by item.
 """
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Walked:
-    """The list last found to hold finite numbers alone, so that one evaluation looks at it once.
+    """The list last found to hold finite numbers alone, so that one evaluation walks it once.
 
     `sum(results.loss) / len(results.loss) < max(results.loss)` walks one list twice. Emptied before and after
     every evaluation: nothing is remembered of results between two.
@@ -143,7 +143,7 @@ def _comparable(call: Call, arguments: tuple[Any, ...]) -> Any:
 
 
 def _finite_sum(values: Any, start: Any) -> float | None:
-    """The sum, if it is a finite float: then every item is a finite number. None if that cannot be told so.
+    """The sum, if it is a finite float: then every item is a finite number. None if that cannot be decided so.
 
     The garbage collector is asked first, since it asks no object: an instance of a class written in Python
     refers at least to that class, a number to nothing. What refers to nothing and is no number is built in:
@@ -167,7 +167,7 @@ def _require_strings(values: Any, call: Call) -> None:
 
 def _require_numbers(values: Any, call: Call) -> None:
     for index, value in enumerate(values):
-        if type(value) is not int:  # an integer is finite; the rest is looked at
+        if type(value) is not int:  # an integer is finite; the rest is checked
             require_number(value, call, f"item [{index}]")
 
 

@@ -1,4 +1,4 @@
-"""What can be said of a check before there are results: it cannot be false, or it is fragile.
+"""Finds, before there are results, what is wrong with a check: it cannot be false, or it is fragile.
 
 *Cannot be false* is a list, not a theorem prover: constants, what folds to True, `len(…) >= 0`, `abs(…) >= 0`,
 `x == x`, `a or not a`, and what `and`, `or`, `not` make of these. "Cannot be false" leaves open that it could
@@ -46,7 +46,7 @@ class ExpressionLint(NamedTuple):
 
 
 def lint_tree(tree: Tree) -> ExpressionLint:
-    """Look at an expression once for all that a freeze says of it."""
+    """Everything that a freeze says of an expression, found in one pass."""
     if not tree.references:
         return ExpressionLint(
             "it reads no result, so the work cannot change its answer", _warnings(tree, None)
@@ -70,7 +70,7 @@ def _warnings(tree: Tree, truth: _Truth | None) -> list[str]:
 
 
 class _Truth:
-    """Tells of a part whether it always comes out as one of True and False, whenever it has a value."""
+    """Decides of a part whether it is always True, or always False, whenever it has a value."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
@@ -145,7 +145,7 @@ class _Truth:
         if isinstance(right, ast.List | ast.Tuple) and wanted is (symbol == "in"):
             same = canonical(left)
             if any(canonical(item) == same for item in right.elts):
-                return f"{segment(left)} is looked for in a list that it is in"
+                return f"{segment(left)} is searched for in a list that it is in"
         return None
 
     def _bounded(self, left: ast.expr, symbol: str, right: ast.expr, wanted: bool) -> str | None:

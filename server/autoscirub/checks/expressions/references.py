@@ -1,4 +1,4 @@
-"""References into results: an attribute is a key of a dict, and nothing but data is ever looked at."""
+"""Looks up references into results: an attribute is a key of a dict, and nothing but data is ever read."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from itertools import islice
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from autoscirub.checks.expressions.limits import INT_BOUND, MAX_INT_DIGITS, SHOWN_KEYS
+from autoscirub.checks.expressions.limits import INT_BOUND, MAX_INT_DIGITS, MAX_MESSAGE_KEYS
+from autoscirub.checks.expressions.text import shorten
 from autoscirub.checks.expressions.tree import spelling
-from autoscirub.checks.expressions.values import INDEXABLE, READABLE, kind_of, shorten, show
+from autoscirub.checks.expressions.values import INDEXABLE, READABLE, kind_of, show
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -115,22 +116,29 @@ def _unreadable(value: Any, place: SourcePosition) -> NotEvaluable:
 def _missing(keys: tuple[Key, ...], results: dict[str, Any], place: SourcePosition) -> NotEvaluable:
     """Walk again, slowly, to the step that fails, and say what is there instead."""
     value: Any = results
+    whole = spelling(keys)
     for step, key in enumerate(keys):
         holder, missing = shorten(spelling(keys[:step])), show(key)
         kind: type = type(value)
         if kind not in INDEXABLE:
             what = "key" if isinstance(key, str) else "index"
-            return place.fault(f"type mismatch: {holder} is {kind_of(value)}; it has no {what} {missing}")
+            return place.fault(
+                f"type mismatch: {holder} is {kind_of(value)}; it has no {what} {missing}", whole
+            )
         if isinstance(key, str):
             if kind is list:
-                return place.fault(f"type mismatch: {holder} is a list; it has indices, no key {missing}")
+                return place.fault(
+                    f"type mismatch: {holder} is a list; it has indices, no key {missing}", whole
+                )
             if key not in value:
-                return place.fault(f"no key {missing}; {holder} has {_listed(value)}")
+                return place.fault(f"no key {missing}; {holder} has {_listed(value)}", whole)
         else:
             if kind is dict:
-                return place.fault(f"type mismatch: {holder} is a dict; it has keys, no index {missing}")
+                return place.fault(
+                    f"type mismatch: {holder} is a dict; it has keys, no index {missing}", whole
+                )
             if not -len(value) <= key < len(value):
-                return place.fault(f"no index {missing}; {holder} has {len(value):,} items")
+                return place.fault(f"no index {missing}; {holder} has {len(value):,} items", whole)
         value = value[key]
     raise AssertionError("only called for a reference that leads nowhere")
 
@@ -139,7 +147,7 @@ def _listed(holder: dict[Any, Any]) -> str:
     """The keys there are, in the file's order."""
     if not holder:
         return "no keys"
-    first = islice(holder, SHOWN_KEYS)
-    shown = [shorten(key, 60) if type(key) is str else kind_of(key) for key in first]
-    more = len(holder) - len(shown)
-    return ", ".join(shown) + (f" and {more:,} more" if more else "")
+    first = islice(holder, MAX_MESSAGE_KEYS)
+    names = [shorten(key, 60) if type(key) is str else kind_of(key) for key in first]
+    more = len(holder) - len(names)
+    return ", ".join(names) + (f" and {more:,} more" if more else "")

@@ -1,4 +1,4 @@
-"""A parsed expression, the places in its source, and its references and normal form."""
+"""A parsed expression: positions in its source, its references, and its normal form."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import keyword
 import re
 from typing import Any, NoReturn
 
-from autoscirub.checks.expressions.values import shorten
+from autoscirub.checks.expressions.text import shorten
 from autoscirub.errors import ExpressionRefused, NotEvaluable
 
 BINARY: dict[type[ast.operator], str] = {
@@ -66,7 +66,7 @@ class Tree:
         return first, last
 
     def segment(self, node: ast.expr) -> str:
-        """The node's own source, shortened. (`ast.get_source_segment` splits the text anew every time.)"""
+        """The node's own source, shortened. (`ast.get_source_segment` splits the text again every time.)"""
         first, last = self.span(node)
         return shorten(self.encoded[first:last].decode())
 
@@ -88,9 +88,11 @@ class SourcePosition:
         self.tree = tree
         self.node = node
 
-    def fault(self, detail: str) -> NotEvaluable:
+    def fault(self, detail: str, reference: str | None = None) -> NotEvaluable:
         """The error to raise: names the sub-expression and says what is wrong with it."""
-        return NotEvaluable(f"could not be evaluated: {self.tree.segment(self.node)}: {detail}")
+        return NotEvaluable(
+            f"could not be evaluated: {self.tree.segment(self.node)}: {detail}", reference=reference
+        )
 
 
 class Sides:

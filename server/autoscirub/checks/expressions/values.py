@@ -1,4 +1,4 @@
-"""What a value may be: the types of JSON, finite, and shown in full precision.
+"""The values that expressions work on: the types of JSON, finite, and displayed in full precision.
 
 Types are compared exactly (`type(x) is float`), never by `isinstance`: a subclass brings its own methods,
 and no method of a value that came from outside is ever called. NumPy's `float64` is such a subclass.
@@ -13,9 +13,10 @@ from autoscirub.checks.expressions.limits import (
     INT_BOUND,
     MAX_DEPTH,
     MAX_INT_DIGITS,
-    SHOWN_CHARACTERS,
-    SHOWN_ITEMS,
+    MAX_MESSAGE_CHARACTERS,
+    MAX_MESSAGE_ITEMS,
 )
+from autoscirub.checks.expressions.text import shorten
 
 if TYPE_CHECKING:
     from autoscirub.checks.expressions.tree import SourcePosition
@@ -51,9 +52,9 @@ SEQUENCES = frozenset({list, tuple})
 CONTAINERS = frozenset({list, tuple, dict})
 INDEXABLE = frozenset({list, dict})
 READABLE = frozenset({str, bool, _Null, list, dict})
-"""What a reference may give without a further look; a number is looked at first."""
+"""What a reference may give unchecked; a number is checked first."""
 
-_SHOWN_LEVELS = 2
+_MESSAGE_LEVELS = 2
 
 
 def kind_of(value: object) -> str:
@@ -128,13 +129,13 @@ def require_finite(value: Any, place: SourcePosition, what: str, levels: int = M
 _WALKED_OVER = frozenset({str, int, bool, _Null})
 
 
-def show(value: Any, levels: int = _SHOWN_LEVELS) -> str:
+def show(value: Any, levels: int = _MESSAGE_LEVELS) -> str:
     """The value for a message: floats in full precision, long strings, lists and dicts shortened."""
     kind = type(value)
     if kind is str:
-        if len(value) <= SHOWN_CHARACTERS:
+        if len(value) <= MAX_MESSAGE_CHARACTERS:
             return repr(value)
-        return f"{value[:SHOWN_CHARACTERS]!r}… ({len(value):,} characters)"
+        return f"{value[:MAX_MESSAGE_CHARACTERS]!r}… ({len(value):,} characters)"
     if kind is int:
         # Python refuses to spell an integer of more digits than its own limit, which may be set lower.
         try:
@@ -143,25 +144,16 @@ def show(value: Any, levels: int = _SHOWN_LEVELS) -> str:
             return f"an integer of {value.bit_length():,} bits"
     if kind in SEQUENCES:
         opening, closing = ("[", "]") if kind is list else ("(", ")")
-        shown = [show(item, levels - 1) for item in value[:SHOWN_ITEMS]] if levels else []
-        return opening + _joined(shown, len(value), kind is tuple) + closing
+        rendered = [show(item, levels - 1) for item in value[:MAX_MESSAGE_ITEMS]] if levels else []
+        return opening + _joined(rendered, len(value), kind is tuple) + closing
     if kind is dict:
-        items = zip(value.items(), range(SHOWN_ITEMS if levels else 0), strict=False)
-        shown = [f"{show(key, 0)}: {show(item, levels - 1)}" for (key, item), _ in items]
-        return "{" + _joined(shown, len(value)) + "}"
+        items = zip(value.items(), range(MAX_MESSAGE_ITEMS if levels else 0), strict=False)
+        rendered = [f"{show(key, 0)}: {show(item, levels - 1)}" for (key, item), _ in items]
+        return "{" + _joined(rendered, len(value)) + "}"
     return repr(value) if kind in KINDS else f"<{kind.__module__}.{kind.__qualname__}>"
 
 
-def _joined(shown: list[str], length: int, is_tuple: bool = False) -> str:
-    if length > len(shown):
-        return ", ".join([*shown, f"… {length:,} items"])
-    return f"{shown[0]}," if is_tuple and length == 1 else ", ".join(shown)
-
-
-def shorten(text: str, most: int = SHOWN_CHARACTERS) -> str:
-    """`text` on one line, cut in the middle when it is longer than `most`: both ends say what it is."""
-    if len(text) > most:
-        text = f"{text[: most * 2 // 3]} … {text[-(most // 3) :]}"
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else " " if c.isspace() else ascii(c)[1:-1] for c in text)
+def _joined(rendered: list[str], length: int, is_tuple: bool = False) -> str:
+    if length > len(rendered):
+        return ", ".join([*rendered, f"… {length:,} items"])
+    return f"{rendered[0]}," if is_tuple and length == 1 else ", ".join(rendered)

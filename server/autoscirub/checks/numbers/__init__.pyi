@@ -2,7 +2,7 @@ from .check import FORMATS as FORMATS
 from .check import NumbersFound as NumbersFound
 from .check import check_numbers as check_numbers
 from .check import decide_numbers as decide_numbers
-from .check import names_number as names_number
+from .check import open_problems as open_problems
 from .classify import classify as classify
 from .extract import find_numbers as find_numbers
 from .gather import source_fault as source_fault

@@ -1,4 +1,4 @@
-"""Bindings that stand in the configuration, not in the report: a snippet of its text, and the key it prints."""
+"""Applies the configuration's bindings: a snippet of the report's text, and the key whose value it prints."""
 
 from __future__ import annotations
 

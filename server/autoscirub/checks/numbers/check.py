@@ -1,18 +1,17 @@
-"""`check_numbers`: is every number in the report found in the results?"""
+"""Runs the numbers check: reads the report and its sources, classifies each number, and decides."""
 
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autoscirub.checks.artifacts import path_faults, project_root, shown
+from autoscirub.checks.artifacts import path_faults, printable, project_root
 from autoscirub.checks.numbers.bindings import apply_bindings
 from autoscirub.checks.numbers.classify import classify
-from autoscirub.checks.numbers.extract import Format, read_prose, spot
+from autoscirub.checks.numbers.extract import Format, extract_numbers, read_prose
 from autoscirub.checks.numbers.gather import gather_sources
 from autoscirub.checks.numbers.labels import mark_labels
 from autoscirub.checks.report_file import find_report
@@ -37,6 +36,8 @@ if TYPE_CHECKING:
 REPORT_LIMIT = 2 * 1024 * 1024
 """Bytes of a report; a notebook, which may hold pictures, may have NOTEBOOK_LIMIT."""
 NOTEBOOK_LIMIT = 32 * 1024 * 1024
+PROBLEMS = "problems"
+"""In the value of a Decision's first evidence: how many things besides numbers are open."""
 _LISTED = 200
 """Lines of one kind in a Decision; `numbers` holds all."""
 
@@ -64,8 +65,8 @@ class NumbersFound:
     def set_aside_counts(self) -> str:
         """How many numbers were not looked for, and why, in one line: `7 (2 year, 3 citation, 2 code)`."""
         reasons = Counter(number.reason for number in self.numbers if number.cls is NumberClass.SET_ASIDE)
-        told = ", ".join(f"{count:,} {reason}" for reason, count in reasons.most_common())
-        return f"{reasons.total():,} ({told})" if reasons else ""
+        per_reason = ", ".join(f"{count:,} {reason}" for reason, count in reasons.most_common())
+        return f"{reasons.total():,} ({per_reason})" if reasons else ""
 
 
 def check_numbers(
@@ -115,7 +116,9 @@ def decide_numbers(
         data = read_regular(root / name, limit=limit, within=root, error=CheckError)
         if data is None:
             return _inconclusive(name, [f"{name}: is not there"])
-        occurrences = spot(read_prose(_decoded(data), FORMATS.get(Path(name).suffix.lower(), "text")))
+        occurrences = extract_numbers(
+            read_prose(_decoded(data), FORMATS.get(Path(name).suffix.lower(), "text"))
+        )
         gathered = gather_sources(root, config, asked.sources)
     except CheckError as error:
         return _inconclusive(name, [str(error).replace(f"{root}/", "")])
@@ -123,11 +126,11 @@ def decide_numbers(
     if any(file.sha256 == sha256_bytes(data) for file in gathered.files):
         opened.append(f"{name}: is itself a source of its numbers, so that each of them is found")
     opened += [
-        f"{name}:{place} a text that stands elsewhere was not read: {shown(told, 80)}"
-        for place, told in occurrences.elsewhere[:_LISTED]
+        f"{name}:{place} a text from elsewhere was not read: {printable(snippet, 80)}"
+        for place, snippet in occurrences.elsewhere[:_LISTED]
     ]
     opened += [
-        f"{name}:{line} the marker ={shown(key)} has no number before it"
+        f"{name}:{line} the marker ={printable(key)} has no number before it"
         for line, key in occurrences.loose[:_LISTED]
     ]
     mark_labels(occurrences, gathered.labels)
@@ -158,6 +161,8 @@ def _decide(
     grounded = [n for n in by_class[NumberClass.BOUND] + by_class[NumberClass.MATCHED] if not n.weak]
     if not grounded and not wrong and not unsettled:
         opened = [*opened, f"{report}: no number found that has one source"]
+    # How many of `open` are no numbers, for code that has the Decision alone; they stand first in it.
+    own = evidence[0].model_copy(update={"value": {PROBLEMS: len(opened[:_LISTED])}})
     if wrong:
         answer, word = Answer.DOES_NOT_HOLD, "not found"
     elif opened or unsettled or crowded or not grounded:
@@ -170,10 +175,11 @@ def _decide(
         answer=answer,
         word=word,
         evidence=[
-            *evidence,
+            own,
+            *evidence[1:],
             *(
                 Evidence(path=report, key=n.sources[0][0] if n.sources else None,
-                         value=n.sources[0][1] if n.sources else None, note=_said(report, n))
+                         value=n.sources[0][1] if n.sources else None, note=_number_line(report, n))
                 for n in wrong[:_LISTED]
             ),
         ],
@@ -189,26 +195,29 @@ def _worded(number: ReportNumber) -> bool:
     return number.weak and not any(c.isdigit() for c in number.text)
 
 
-def _said(report: str, number: ReportNumber) -> str:
+def _number_line(report: str, number: ReportNumber) -> str:
     """One line: `report.md:41 "3.45 TWh"  results.available_wind_twh = 4.1927`."""
-    text = shown(" ".join(number.text.split()), 60)
-    return f'{report}:{number.place} "{text}"  {number.told}'.rstrip()
+    text = printable(" ".join(number.text.split()), 60)
+    return f'{report}:{number.place} "{text}"  {number.explanation}'.rstrip()
 
 
-def names_number(report: str, line: str) -> bool:
-    """Whether a line of a Decision over `report` is about one of its numbers, rather than about what else is open."""
-    return re.match(rf'{re.escape(report)}:(?:cell \d+ line )?\d+ "', line) is not None
+def open_problems(decision: Decision) -> int:
+    """How many entries of `open` are about something else than a number of the report. They are its first ones."""
+    counts = next(
+        (e.value for e in decision.evidence if isinstance(e.value, dict) and PROBLEMS in e.value), None
+    )
+    return counts[PROBLEMS] if counts is not None else len(decision.open)
 
 
 def _lines(report: str, numbers: list[ReportNumber]) -> list[str]:
     more = [f"and {len(numbers) - _LISTED:,} more like these"] if len(numbers) > _LISTED else []
-    return [_said(report, number) for number in numbers[:_LISTED]] + more
+    return [_number_line(report, number) for number in numbers[:_LISTED]] + more
 
 
 def _counts(numbers: list[ReportNumber]) -> str:
     counted = ((cls, sum(number.cls is cls for number in numbers)) for cls in NumberClass)
-    told = ", ".join(f"{count:,} {cls.replace('_', ' ')}" for cls, count in counted if count)
-    return f"{len(numbers):,} numbers: {told}" if numbers else "no numbers"
+    per_class = ", ".join(f"{count:,} {cls.replace('_', ' ')}" for cls, count in counted if count)
+    return f"{len(numbers):,} numbers: {per_class}" if numbers else "no numbers"
 
 
 def _decoded(data: bytes) -> str:

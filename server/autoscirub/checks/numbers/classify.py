@@ -1,11 +1,11 @@
-"""Of each number of a report what it is: bound, matched, ambiguous, set aside or without source."""
+"""Classifies each number of a report: bound, matched, ambiguous, set aside or without source."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from autoscirub.checks.artifacts import shown
+from autoscirub.checks.artifacts import printable
 from autoscirub.checks.numbers.predicted import speaks_of_a_prediction
 from autoscirub.checks.numbers.rounding import CROWD, Hints, Match, agrees, match
 from autoscirub.checks.numbers.set_aside import MARKS, PLACES
@@ -58,7 +58,7 @@ def _one(number: Occurrence, known: _Known) -> ReportNumber:
         return _answer(number, NumberClass.SET_ASIDE, reason=number.set_aside)
     if any(words == number.text or words in number.context for words in known.set_aside):
         return _answer(number, NumberClass.SET_ASIDE, reason="named in set_aside")
-    if not number.readings:
+    if not number.interpretations:
         return _answer(number, NumberClass.WITHOUT_SOURCE, reason="cannot be read as one number")
     found = match(number, known.results)
     if found.count and not (
@@ -83,7 +83,7 @@ def _one(number: Occurrence, known: _Known) -> ReportNumber:
 
 def _as_it_stands(number: Occurrence, found: Match) -> bool:
     """Whether what counts places, as in Figure 4, is a result to the digit: 4 figures are no rounding of 4.19."""
-    values = [value for reading in number.readings for value, _ in reading.alternatives()]
+    values = [value for reading in number.interpretations for value, _ in reading.alternatives()]
     return number.soft not in PLACES or found.sources[0].exact in values
 
 
@@ -116,11 +116,11 @@ def _bound(number: Occurrence, key: str, known: _Known) -> ReportNumber:
         source = index.by_key.get(key) or index.by_key.get(f"results.{key}")
         if source is None:
             continue
-        if not number.readings:
+        if not number.interpretations:
             reason = "bound, and cannot be read as one number"
             return _answer(number, NumberClass.WITHOUT_SOURCE, [source], reason)
         if agrees(number, source):
             return _answer(number, NumberClass.BOUND, [source])
         return _answer(number, NumberClass.BOUND_WRONG, [source], "bound to it, and not a rounding of it")
-    reason = f"bound to {shown(key)}, which holds no number or is not there"
+    reason = f"bound to {printable(key)}, which holds no number or is not there"
     return _answer(number, NumberClass.WITHOUT_SOURCE, reason=reason)

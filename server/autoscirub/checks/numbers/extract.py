@@ -1,4 +1,4 @@
-"""Finding every number in a report, and what each may be read as."""
+"""Extracts every number from a report, with what each may be read as."""
 
 from __future__ import annotations
 
@@ -81,10 +81,10 @@ def find_numbers(text: str, format: Format = "markdown") -> list[Occurrence]:  #
 
     Raises CheckError for a notebook that is none, and for more than MAX_NUMBERS.
     """
-    return spot(read_prose(text, format)).numbers
+    return extract_numbers(read_prose(text, format)).numbers
 
 
-def spot(prose: Prose) -> Occurrences:
+def extract_numbers(prose: Prose) -> Occurrences:
     """Every number of a text, in time that grows with its length. Raises CheckError for more than MAX_NUMBERS."""
     text = digits_as_ascii(prose.text)
     comma = _decimal_comma(text)
@@ -98,30 +98,30 @@ def spot(prose: Prose) -> Occurrences:
     mixed = {word.start for word in words if text[word.start].isdigit()}  # of 3¾ the 3 is a part
     found = [n for n in digits if not mixed.intersection((n.start, n.start + 1))]
     found = sorted([*found, *words], key=lambda number: number.start)
-    _excuse(found, text, prose)
+    _set_aside_numbers(found, text, prose)
     loose = _bind(text, found, prose.markers, lines)
     found = sorted([*hidden, *found], key=lambda number: number.start)
-    elsewhere = [(lines.occurrence(at, at).place, told) for at, told in prose.elsewhere[:MAX_NUMBERS]]
+    elsewhere = [(lines.occurrence(at, at).place, snippet) for at, snippet in prose.elsewhere[:MAX_NUMBERS]]
     return Occurrences(text, found, loose, elsewhere)
 
 
 def _written(text: str, lines: Lines) -> Iterator[Occurrence]:
     for written in written_numbers(text):
         word = lines.occurrence(written.start, written.end)
-        word.readings, word.claim = (written.reading,), "apart" if written.claim else ""
+        word.interpretations, word.claim = (written.reading,), "apart" if written.claim else ""
         word.soft = None if written.claim else NUMBER_WORD
         yield word
 
 
-def _excuse(numbers: list[Occurrence], text: str, prose: Prose) -> None:
+def _set_aside_numbers(numbers: list[Occurrence], text: str, prose: Prose) -> None:
     """Say of each number why it is, or may be, no claim."""
     hard, soft = set_aside_regions(text, citations=prose.citations)
     hard = sorted([*hard, *(r for r in prose.regions if not r.soft)], key=lambda region: region.start)
     soft = sorted([*soft, *(r for r in prose.regions if r.soft)], key=lambda region: region.start)
     in_hard, in_soft = Sweep(hard), Sweep(soft)
     for number in numbers:
-        number.excuse(in_hard.reason(number.start), hard=True)
-        number.excuse(in_soft.reason(number.start), hard=False)
+        number.set_aside_for(in_hard.reason(number.start), hard=True)
+        number.set_aside_for(in_soft.reason(number.start), hard=False)
 
 
 def _decimal_comma(text: str) -> bool | None:
@@ -166,8 +166,10 @@ def _one(text: str, match: re.Match[str], comma: bool | None, lines: Lines) -> O
     exponent = SCALES.get((unit["scale"] or unit["letter"] or "") if unit else "", 0)
     percent = unit["percent"] if unit else None
     kind = "" if not percent else "‰" if percent == "‰" else "%"
-    readings = read_number(core, power, base_ten, negative=sign in ("-", "\u2212", "\u2013"), comma=comma)
-    occurrence.readings = tuple(r.scaled(exponent).as_share(kind) for r in readings)
+    interpretations = read_number(
+        core, power, base_ten, negative=sign in ("-", "\u2212", "\u2013"), comma=comma
+    )
+    occurrence.interpretations = tuple(r.scaled(exponent).as_share(kind) for r in interpretations)
     if (
         not (power or base_ten or unit)
         and len(core) == 4
@@ -197,7 +199,7 @@ def _parts(match: re.Match[str], comma: bool | None, lines: Lines) -> Iterator[O
         return
     for piece in pieces:
         part = lines.occurrence(match.start("core") + piece.start(), match.start("core") + piece.end())
-        part.readings = read_number(piece[0].strip(".,'’"), None, None, negative=False, comma=comma)
+        part.interpretations = read_number(piece[0].strip(".,'’"), None, None, negative=False, comma=comma)
         yield part
 
 
@@ -216,20 +218,20 @@ def _share_units(text: str, numbers: list[Occurrence]) -> None:
     for i in range(len(numbers) - 2, -1, -1):
         left, right = numbers[i], numbers[i + 1]
         between = text[left.end : right.start]
-        if len(between) > 7 or not left.readings or not right.readings:
+        if len(between) > 7 or not left.interpretations or not right.interpretations:
             continue
-        shift = max((reading.shift for reading in right.readings), default=0)
-        kind = right.readings[0].kind
+        shift = max((reading.shift for reading in right.interpretations), default=0)
+        kind = right.interpretations[0].kind
         if re.fullmatch(r"\s?\)\s?[×·x]\s?", between) and right.text.startswith("10") and shift:
             right.set_aside, right.soft = "the power of ten of the number before it", None
         elif not _LINKED.fullmatch(between):
             continue
-        if kind in ("%", "‰") and not left.readings[0].kind:
-            left.readings = tuple(reading.as_share(kind) for reading in left.readings)
+        if kind in ("%", "‰") and not left.interpretations[0].kind:
+            left.interpretations = tuple(reading.as_share(kind) for reading in left.interpretations)
         left.claim = left.claim or right.claim
         left.parts = () if left.claim else left.parts
-        if shift and not any(reading.shift for reading in left.readings):
-            left.readings += tuple(reading.scaled(shift) for reading in left.readings)
+        if shift and not any(reading.shift for reading in left.interpretations):
+            left.interpretations += tuple(reading.scaled(shift) for reading in left.interpretations)
 
 
 def _bind(

@@ -25,7 +25,7 @@ _SILENT = re.compile(
 def read_front_matter(prose: Prose, lines: list[str]) -> int:
     """Quote the front matter at the top, if there is one; gives the line after it.
 
-    It is one only when it is a YAML mapping by its lines, begun right below the dashes and closed soon. Otherwise the
+    It is one only when it is a YAML mapping by its lines, started right below the dashes and closed soon. Otherwise the
     dashes are a rule, and what follows is read.
     """
     if lines[0].rstrip() != "---" or len(lines) < 2 or not _KEY.match(lines[1]):

@@ -1,4 +1,4 @@
-"""Reading a project's sources: the results, the predictions, and the tables that are named."""
+"""Reads the sources of a report's numbers: the results, the predictions, and the tables that are named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names in the results, such as the title of a row, whose numbers a report repeats with the name."""
+"""Finds names in the results, such as the title of a row, whose numbers a report repeats with the name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LaTeX as prose: commands out, what they say about a number in."""
+"""Reads LaTeX as its reader sees it: without commands, but with what they say about a number."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ class _LatexReader:
             prose.hide(match[0], "layout", " | ")
         elif match["sign"]:
             sign = match["sign"]
-            kept = sign in "%&#_\n" or sign.isdigit()
-            prose.add(sign if kept else "" if sign in "()[]{}" else "\u2009")
+            visible = sign in "%&#_\n" or sign.isdigit()
+            prose.add(sign if visible else "" if sign in "()[]{}" else "\u2009")
         elif match["group"]:
             prose.add(",")
         elif match["open"]:

@@ -1,4 +1,4 @@
-"""What is known of LaTeX commands: which of them point, lay out, set something up, or fetch a text from elsewhere."""
+"""Tables of LaTeX commands: which of them point, lay out, set something up, or fetch a text from elsewhere."""
 
 from __future__ import annotations
 

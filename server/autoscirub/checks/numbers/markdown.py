@@ -1,4 +1,4 @@
-"""Markdown as prose, line by line.
+"""Reads Markdown as its reader sees it, line by line.
 
 markdown-it, which is at hand, gives lines for blocks but no place for what is inside a line, and a number needs its
 own. So the few constructs that matter to a number are read here: code, comments, links, emphasis, escapes, tags.

@@ -1,4 +1,4 @@
-"""HTML as prose: tags and scripts out, cells apart, character references as what they stand for."""
+"""Reads HTML as its reader sees it: no tags or scripts, cells apart, character references resolved."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BREAKS = frozenset(
      "summary", "details", "option", "dt", "dd"}
 )  # fmt: skip
 _NAME = re.compile(r"</?[A-Za-z][A-Za-z0-9-]*")
-_SHOWN = re.compile(
+_VISIBLE_ATTRIBUTE = re.compile(
     r"""\s(?:alt|title|aria-label|aria-description|placeholder|label|summary|value)\s*=\s*"""
     r"""(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`]+))""",
     re.IGNORECASE,
@@ -38,15 +38,14 @@ def add_tag(prose: Prose, tag: str, name: str) -> None:
         prose.hide(inside, "tag")
         prose.add("}" if closing else "^{")
         return
-    shown = [] if closing or "=" not in tag else list(_SHOWN.finditer(tag))
-    if not shown:
+    visible = [] if closing or "=" not in tag else list(_VISIBLE_ATTRIBUTE.finditer(tag))
+    if not visible:
         breaks = CELL if name in _APART else "; " if name in _BREAKS else " " if name in _MATHML else ""
         prose.hide(inside, "tag", breaks)
         return
-    prose.hide(
-        _SHOWN.sub(lambda match: "\n" * match[0].count("\n"), inside), "tag", CELL if name in _APART else "; "
-    )
-    for match in shown:
+    rest = _VISIBLE_ATTRIBUTE.sub(lambda match: "\n" * match[0].count("\n"), inside)
+    prose.hide(rest, "tag", CELL if name in _APART else "; ")
+    for match in visible:
         text = match[1] or match[2] or match[3] or ""
         prose.add(" ".join(entity(text).split()) + "; ")
 

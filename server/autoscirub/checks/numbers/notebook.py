@@ -1,4 +1,4 @@
-"""Jupyter notebooks as prose: the Markdown cells, and what code cells printed."""
+"""Reads Jupyter notebooks as their reader sees them: the Markdown cells, and what code cells printed."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def _printed(prose: Prose, output: Any) -> None:
         return
     data = output.get("data")
     if output.get("output_type") == "stream" or not isinstance(data, dict):
-        if shown := _joined(output.get("text")):
-            prose.add(shown + "\n")
+        if visible := _joined(output.get("text")):
+            prose.add(visible + "\n")
         return
     plain = _joined(data.get("text/plain"))
     for kind, read in _RICH:
-        if shown := _joined(data.get(kind)):
-            prose.take(read(shown))
+        if visible := _joined(data.get(kind)):
+            prose.take(read(visible))
             prose.add("\n")
             _listed(prose, plain, "another form of an output")
             return

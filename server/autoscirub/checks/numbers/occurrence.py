@@ -1,4 +1,4 @@
-"""One number as it stands in a report, with its line and what may excuse it."""
+"""One number as it is printed in a report, with its line and why it may be set aside."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _LONGEST = 80
 
 @dataclass
 class Occurrence:
-    """One number as it stands in the report."""
+    """One number as it is printed in the report."""
 
     line: int
     """In the file; in a notebook, in its cell."""
     text: str
     start: int
     end: int
-    readings: tuple[ParsedNumber, ...] = ()
+    interpretations: tuple[ParsedNumber, ...] = ()
     set_aside: str | None = None
     """Why it is no claim: it is not looked up."""
     soft: str | None = None
@@ -55,8 +55,8 @@ class Occurrence:
         """Whether by its form it may be no claim: finding it by chance grounds nothing."""
         return self.soft in MARKS
 
-    def excuse(self, reason: str | None, *, hard: bool) -> None:
-        """Make it set aside for a reason, unless what stands beside it says that it is a claim."""
+    def set_aside_for(self, reason: str | None, *, hard: bool) -> None:
+        """Make it set aside for a reason, unless what is next to it says that it is a claim."""
         if reason is None or self.set_aside is not None:
             return
         if reason not in FIRM and self.claim and (reason not in LIKE_CODE or self.claim == "apart"):
@@ -106,8 +106,8 @@ class Lines:
     def hidden(self, piece: Hidden) -> Occurrence:
         """What no reader sees, as one entry: from its first digit to its last."""
         number = self.occurrence(piece.start, piece.start)
-        shown = digits_as_ascii(piece.text)
-        if (digits := re.search(r"[0-9](?:.*[0-9])?", " ".join(shown.split()))) is not None:
+        ascii_text = digits_as_ascii(piece.text)
+        if (digits := re.search(r"[0-9](?:.*[0-9])?", " ".join(ascii_text.split()))) is not None:
             number.text = _listed(digits[0])
         number.set_aside = piece.reason
         return number

@@ -1,4 +1,4 @@
-"""What a printed number may be read as: its value and how fine it is printed."""
+"""Parses a printed number: the values that it may stand for, and the unit of its last printed place."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ParsedNumber:
     """`%` or `‰` of a share, which may be stored as a share of one too; `words` of a number word; `fraction` of
     a third or a half, which may be stored as a percentage."""
     shift: int = 0
-    """The power of ten that is printed beside it."""
+    """The power of ten that is printed next to it."""
 
     def scaled(self, exponent: int) -> ParsedNumber:
         """The same times a power of ten, in value and in unit."""
@@ -64,10 +64,10 @@ def digits_as_ascii(text: str) -> str:
 def read_number(
     core: str, power: str | None, base_ten: str | None, *, negative: bool, comma: bool | None
 ) -> tuple[ParsedNumber, ...]:
-    """The readings of digits with separators, and of a power of ten beside them.
+    """What digits with separators, and a power of ten next to them, may stand for.
 
     `base_ten` is the exponent of a number that is 10 alone. `comma` says how this report writes decimals; None: both
-    ways are tried. No reading for more digits than any result has.
+    ways are tried. Nothing for more digits than any result has.
     """
     if len(core) > 2 * MAX_DIGITS:
         return ()
@@ -77,13 +77,13 @@ def read_number(
     if base_ten:
         exact = Decimal(1).scaleb(shift)
         return (ParsedNumber(-exact if negative else exact, min(exact, Decimal(1)), shift=shift),)
-    readings = []
+    interpretations = []
     for whole, decimals in _split(core, comma):
         if len(whole) + len(decimals) > MAX_DIGITS:
             continue
         value = Decimal(f"{'-' if negative else ''}{whole or '0'}.{decimals or '0'}")
-        readings.append(ParsedNumber(value, Decimal(1).scaleb(-len(decimals))).scaled(shift))
-    return tuple(readings)
+        interpretations.append(ParsedNumber(value, Decimal(1).scaleb(-len(decimals))).scaled(shift))
+    return tuple(interpretations)
 
 
 def _exponent(text: str | None) -> int:

@@ -1,4 +1,4 @@
-"""Whether a report speaks of what was predicted, so that a prediction vouches for no measured value."""
+"""Decides whether a report speaks of a predicted value, so that a prediction vouches for no measured one."""
 
 from __future__ import annotations
 

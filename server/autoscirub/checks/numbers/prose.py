@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 from html import unescape
 
-_HIDDEN_KEPT = 400
+_HIDDEN_CHARACTERS = 400
 """Characters of a hidden piece that are kept: it is listed, and not looked up."""
 _MARKER = re.compile(r"\s*=\s*(\S(?:[^\n]*\S)?)\s*")
 _EMPTY_COMMENT = re.compile("-?>")
@@ -87,8 +87,8 @@ class Prose:
         if any(c.isdigit() for c in text):
             last = self.hidden[-1] if self.hidden else None
             if last is not None and last.reason == reason and last.start >= self._solid:
-                if len(last.text) < _HIDDEN_KEPT:
-                    last.text += f" {text[:_HIDDEN_KEPT]}"
+                if len(last.text) < _HIDDEN_CHARACTERS:
+                    last.text += f" {text[:_HIDDEN_CHARACTERS]}"
             else:
                 self._hidden(text, reason)
         self.add("\n" * text.count("\n") or instead)
@@ -97,7 +97,7 @@ class Prose:
         first = next(i for i, c in enumerate(text) if c.isdigit())
         line = text.rfind("\n", 0, first) + 1  # the line of its first digit is its place
         before = text.count("\n", 0, line)
-        self.hidden.append(Hidden(self.length + before, text[line : first + _HIDDEN_KEPT], reason))
+        self.hidden.append(Hidden(self.length + before, text[line : first + _HIDDEN_CHARACTERS], reason))
 
     def away(self, text: str) -> None:
         """A reader sees another text here, which is not in this file."""

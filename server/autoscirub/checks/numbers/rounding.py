@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _EXACT = Context(prec=80)
 CROWD = 20
 """Different values that one printed number may round before finding it among them says nothing."""
-_SHOWN = 8
+_LISTED = 8
 """Sources of an ambiguous number that are listed."""
 _LIKE_P = frozenset({"p", "pvalue", "pval", "pvals"})
 _FOR_HINTS = 200
@@ -51,11 +51,13 @@ def agrees(number: Occurrence, source: Source) -> bool:
         return True
     if number.compared:
         return False
-    return any(is_rounding(v, u, source) for reading in number.readings for v, u in reading.alternatives())
+    return any(
+        is_rounding(v, u, source) for reading in number.interpretations for v, u in reading.alternatives()
+    )
 
 
 def _values(number: Occurrence) -> list[Decimal]:
-    return [value for reading in number.readings for value, _ in reading.alternatives()]
+    return [value for reading in number.interpretations for value, _ in reading.alternatives()]
 
 
 def _keeps(number: Occurrence, bound: Decimal, source: Source) -> bool:
@@ -65,19 +67,19 @@ def _keeps(number: Occurrence, bound: Decimal, source: Source) -> bool:
 
 def match(number: Occurrence, index: SourceIndex) -> Match:
     """All sources of one index that a number may come from. What was asked before is remembered."""
-    asked = (number.readings, number.compared, _name(number))
+    asked = (number.interpretations, number.compared, _name(number))
     if (known := index.memo.get(asked)) is None:
         known = index.memo[asked] = _match(number, index)
     return known
 
 
 def _match(number: Occurrence, index: SourceIndex) -> Match:
-    if number.compared and (kept := _kept(number, index)) is not None:
-        return kept
+    if number.compared and (bounded := _within_bound(number, index)) is not None:
+        return bounded
     found: dict[float, None] = {}
     count = 0
-    shown: list[Source] = []
-    for value, unit in [pair for reading in number.readings for pair in reading.alternatives()]:
+    listed: list[Source] = []
+    for value, unit in [pair for reading in number.interpretations for pair in reading.alternatives()]:
         low, high = _window(index, value, unit)
         for at in range(low, min(high, low + CROWD + 1)):
             if (distinct := index.distinct[at]) in found:
@@ -85,11 +87,11 @@ def _match(number: Occurrence, index: SourceIndex) -> Match:
             found[distinct] = None
             here = index.by_value[distinct]
             count += len(here)
-            shown += here[: _SHOWN - len(shown)]
+            listed += here[: _LISTED - len(listed)]
         if high - low > CROWD + 1:  # no need to see them all to know that they are many
             count += index.counts[high] - index.counts[low + CROWD + 1]
-            return Match(count, high - low, tuple(shown))
-    return Match(count, len(found), tuple(shown))
+            return Match(count, high - low, tuple(listed))
+    return Match(count, len(found), tuple(listed))
 
 
 def _window(index: SourceIndex, value: Decimal, unit: Decimal) -> tuple[int, int]:
@@ -112,7 +114,7 @@ def _name(number: Occurrence) -> str:
     return re.sub(r"[^a-z]", "", (number.name or "").lower()) if number.compared else ""
 
 
-def _kept(number: Occurrence, index: SourceIndex) -> Match | None:
+def _within_bound(number: Occurrence, index: SourceIndex) -> Match | None:
     """The results whose key says what the number is compared with, and that keep it: p < 0.001 is about p_value.
 
     None when no key says so. They are in the order of their values, so that those that keep a bound are at one end.
@@ -134,7 +136,7 @@ def _kept(number: Occurrence, index: SourceIndex) -> Match | None:
         return Match()
     low, high = (bisect_left(index.distinct, float(named[at].value)) for at in (first, last - 1))
     return Match(
-        last - first, min(high - low + 1, last - first), tuple(named[first : min(last, first + _SHOWN)])
+        last - first, min(high - low + 1, last - first), tuple(named[first : min(last, first + _LISTED)])
     )
 
 
@@ -147,7 +149,7 @@ class Hints:
     """For numbers without a source the result that their line speaks of; for so many of them."""
 
     index: SourceIndex
-    _given: int = 0
+    _searched: int = 0
     _known: dict[frozenset[str], Source | None] = field(default_factory=dict)
 
     def nearest(self, number: Occurrence) -> Source | None:
@@ -155,11 +157,11 @@ class Hints:
 
         The number's own unit counts as a word, so that TWh points at available_wind_twh.
         """
-        if self._given >= _HINTS:
+        if self._searched >= _HINTS:
             return None
         words = words_of(number.context)
         if words not in self._known:
-            self._given += 1
+            self._searched += 1
             self._known[words] = self._look(words)
         return self._known[words]
 

@@ -1,7 +1,8 @@
-"""What is a number to the eye and no claim about the results: the table of what is set aside.
+"""The rules for which numbers are set aside: those that are no claim about the results, such as dates.
 
-*Hard* ones are never looked up. *Soft* ones, and marks, are looked up first, and set aside when nothing in the sources is
-like them. A unit or a percent sign after the number makes it a claim in most of these places: `FIRM` lists the others.
+*Hard* ones are never looked up. *Soft* ones, and marks, are looked up first, and set aside when nothing in the
+sources is like them. A unit or a percent sign after the number makes it a claim in most of these places: `FIRM` lists
+the others.
 """
 
 from __future__ import annotations

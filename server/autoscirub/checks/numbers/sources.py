@@ -122,7 +122,7 @@ def _stated(value: Any, key: str) -> Iterator[Source]:
     if isinstance(value, str):
         for number in find_numbers(value, "text"):
             if number.set_aside is None:
-                for reading in number.readings[:1]:
+                for reading in number.interpretations[:1]:
                     exact = reading.value
                     whole = exact == exact.to_integral_value()
                     yield Source(key, int(exact) if whole else float(exact), "predictions")

@@ -1,4 +1,4 @@
-"""What stands right after a number, or before it, and makes it a claim: a unit, a percent sign, a currency."""
+"""Recognises a unit, percent sign or currency next to a number, which makes the number a claim."""
 
 from __future__ import annotations
 

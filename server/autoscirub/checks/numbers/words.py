@@ -1,4 +1,4 @@
-"""Numbers that are written out: thirteen, ninety-nine point nine percent, a third, half, ¾."""
+"""Finds numbers that are written out: thirteen, ninety-nine point nine percent, a third, half, ¾."""
 
 from __future__ import annotations
 

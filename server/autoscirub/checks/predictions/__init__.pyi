@@ -4,9 +4,11 @@ from .evaluate import plain_value as plain_value
 from .lock import LOCK_NAME as LOCK_NAME
 from .lock import existing_results as existing_results
 from .lock import freeze_note as freeze_note
+from .lock import is_late as is_late
 from .lock import read_lock as read_lock
 from .lock import require_frozen as require_frozen
 from .outcome import OUTCOME_ANSWERS as OUTCOME_ANSWERS
+from .outcome import Decided as Decided
 from .outcome import decide_outcome as decide_outcome
 from .read import PREDICTIONS_LIMIT as PREDICTIONS_LIMIT
 from .read import PREDICTIONS_NAME as PREDICTIONS_NAME

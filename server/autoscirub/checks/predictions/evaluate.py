@@ -1,4 +1,4 @@
-"""Layer 1: every registered check on the results and the files that are there."""
+"""Evaluates every registered check on the results and the files that are there: layer 1 of the reference."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 LOCK_NAME = PreregLock.file_name
 _LISTED = 1000
-_LOOKED_AT = 100_000
+_MAX_SCANNED = 100_000
 _LOCK_LIMIT = 64 * 1024 * 1024
 
 
@@ -44,9 +44,7 @@ def require_frozen(
     disagrees, otherwise. A difference in line endings alone is an error too, and said to be one.
     """
     if predictions is None:
-        raise PredictionsError(
-            f"{PREDICTIONS_NAME}: is not there; `autoscirub init` lays one down to fill in"
-        )
+        raise PredictionsError(f"{PREDICTIONS_NAME}: is not there; `autoscirub init` creates one to fill in")
     if history is None:
         raise _not_recorded(lock, manifest)
     found = sha256_bytes(predictions)
@@ -67,7 +65,7 @@ def require_frozen(
             f"{LOCK_NAME}: was edited: its check ids are not those of the recorded freeze of {history.frozen_at}, "
             f"sha256 {history.sha256}. Restore {LOCK_NAME}"
         )
-    if manifest is not None and manifest != history:  # one that is gone says nothing, and is written anew
+    if manifest is not None and manifest != history:  # one that is gone says nothing, and is written again
         raise TamperedError(
             f"run_manifest.json: was edited: of the frozen predictions it says sha256 {manifest.sha256} and what goes "
             f"with it; the recorded freeze of {history.frozen_at} says sha256 {history.sha256}. Restore it, or remove "
@@ -123,7 +121,7 @@ def existing_results(
             continue
         for base, _, names in os.walk(root / folder):
             paths.update(os.path.relpath(os.path.join(base, name), root) for name in names)  # noqa: PTH118
-            if len(paths) > _LOOKED_AT:
+            if len(paths) > _MAX_SCANNED:
                 break
     present = [
         path for path in sorted(paths) if not leads_out(root / path, root) and _has_content(root / path)
@@ -141,6 +139,11 @@ def _has_content(path: Path) -> bool:
 def _digest(root: Path, path: str) -> FileDigest:
     target = root / path
     return FileDigest(path=path, sha256=sha256_file(target), size=target.stat().st_size)
+
+
+def is_late(lock: PredictionsLock, earlier: Iterable[FileDigest] = ()) -> bool:
+    """Whether results existed when the predictions were frozen, or at an earlier unfreeze."""
+    return bool([*lock.results_at_freeze, *earlier])
 
 
 def freeze_note(lock: PredictionsLock, earlier: Iterable[FileDigest] = ()) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from autoscirub.models import Answer, Outcome
 
@@ -18,40 +18,54 @@ OUTCOME_ANSWERS = {
 }
 
 
+class Decided(NamedTuple):
+    """The outcome, and the row of the table that named it."""
+
+    outcome: Outcome
+    why: str
+    by_judge: bool = False
+    """Whether that row is about the judge, and not about what code decided."""
+
+
 def decide_outcome(
     checks: Sequence[CheckResult],
     judge: JudgeVerdict | None = None,
     *,
     strict: bool = False,
     judge_asked: bool = False,
-) -> tuple[Outcome, str]:
-    """The outcome and the row of the table that named it; the first row that applies wins.
+) -> Decided:
+    """The outcome by the first row of the table that applies.
 
     `judge_asked` with no verdict means that the judge failed. Without `strict` a judge changes nothing.
     """
     artifacts = [check for check in checks if check.kind == "artifact"]
     expressions = [check for check in checks if check.kind == "expr"]
+    agrees = judge.supports_hypothesis if judge is not None else None
     rows = (
-        (not checks, Outcome.FAILED, "there is nothing to verify"),
-        (any(check.passed is None for check in checks), Outcome.FAILED, "a check could not be evaluated"),
+        (not checks, Decided(Outcome.FAILED, "there is nothing to verify")),
+        (
+            any(check.passed is None for check in checks),
+            Decided(Outcome.FAILED, "a check could not be evaluated"),
+        ),
         (
             any(check.passed is False for check in artifacts),
-            Outcome.FAILED,
-            "a promised artifact is not there",
-        ),
-        (any(check.passed is False for check in expressions), Outcome.REFUTED, "a prediction did not hold"),
-        (strict and judge_asked and judge is None, Outcome.FAILED, "the judge failed, so nothing was told"),
-        (
-            strict and judge is not None and judge.supports_hypothesis is None,
-            Outcome.FAILED,
-            "the judge cannot tell",
+            Decided(Outcome.FAILED, "a promised artifact is not there"),
         ),
         (
-            strict and judge is not None and judge.supports_hypothesis is False,
-            Outcome.REFUTED,
-            "the judge disagrees",
+            any(check.passed is False for check in expressions),
+            Decided(Outcome.REFUTED, "a prediction did not hold"),
+        ),
+        (
+            strict and judge_asked and judge is None,
+            Decided(Outcome.FAILED, "the judge failed, so nothing was decided", by_judge=True),
+        ),
+        (
+            strict and judge is not None and agrees is None,
+            Decided(Outcome.FAILED, "the judge cannot tell", by_judge=True),
+        ),
+        (
+            strict and agrees is False,
+            Decided(Outcome.REFUTED, "the judge disagrees", by_judge=True),
         ),
     )
-    return next(
-        ((outcome, why) for applies, outcome, why in rows if applies), (Outcome.VERIFIED, "everything passed")
-    )
+    return next((row for applies, row in rows if applies), Decided(Outcome.VERIFIED, "everything passed"))

@@ -1,4 +1,4 @@
-"""Predictions: reading `prereg.toml` and finding everything wrong with it before anything is frozen."""
+"""Reads `prereg.toml`, and finds everything wrong with it before anything is frozen."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class PredictionsLint:
 def read_predictions(data: bytes, name: str = PREDICTIONS_NAME) -> Predictions:
     """A predictions file without faults. Raises PredictionsError naming every fault.
 
-    Whether a check counts and what deserves a warning is the freeze's business, and not looked at again.
+    Whether a check counts and what deserves a warning is the freeze's business, and not repeated here.
     """
     lint = lint_predictions(data, name, warn=False)
     lint.refuse("cannot be used")
@@ -121,7 +121,7 @@ def _checks(
     checks: list[Check] = []
     expressions: dict[str, Expression] = {}
     if not isinstance(raw, list) or not all(isinstance(entry, dict) for entry in raw):
-        lint.faults.append("checks must be tables, each begun by a line [[checks]]")
+        lint.faults.append("checks must be tables, each starting with a line [[checks]]")
         return checks, expressions
     seen: dict[str, str] = {}
     counting = 0
@@ -136,7 +136,7 @@ def _checks(
         folded = check.id.strip().casefold()
         if folded in seen:
             other = "" if seen[folded] == check.id else f' (as "{seen[folded]}")'
-            lint.faults.append(f"{label}: the id stands twice{other}; every check needs its own")
+            lint.faults.append(f"{label}: the id is there twice{other}; every check needs its own")
         seen.setdefault(folded, check.id)
         checks.append(check)
         if isinstance(check, ArtifactCheck):

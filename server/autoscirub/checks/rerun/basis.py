@@ -1,4 +1,4 @@
-"""What a rerun's answer is bound to, digest by digest."""
+"""Digests of everything that a rerun's answer is bound to."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 def rerun_basis(project: Project, *, ask: bool) -> RerunBasis:
-    """What a rerun now would be bound to, without running the command: for telling that an answer is stale.
+    """What a rerun now would be bound to, without running the command: to see whether an answer is stale.
 
     With `ask` the interpreter outside is started and asked what is installed, so only in a trusted project; without,
-    nothing is started, and the environment is not told. Raises as `rerun` does, and SandboxError where a rerun
-    would not come to be.
+    nothing is started, and the environment stays unknown. Raises as `rerun` does, and SandboxError where a rerun
+    would not start.
     """
     config, plan = configured(project), planned(project)
     plan.refuse_undeclared()
@@ -46,9 +46,9 @@ def basis_of(
     }
     environment = None
     if program is not None:
-        told = _digest({**program.environment, "variables": variables})
-        # The record knows one sign for what is not told: nothing is compared with it, whatever the reason.
-        environment = TOO_LARGE if program.inconclusive else told
+        digest = _digest({**program.environment, "variables": variables})
+        # The record has one value for an unidentified environment: nothing equals it, whatever the reason.
+        environment = TOO_LARGE if program.unidentified else digest
     return RerunBasis(
         code=_digest({"files": copied.code, "command": config.command}),
         inputs=_digest(copied.inputs),

@@ -1,4 +1,4 @@
-"""NumPy arrays and pictures, decoded. What cannot be decoded here is unclear, never different."""
+"""Compares NumPy arrays and pictures, decoded. What cannot be decoded here is unclear, never different."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _MAX_PIXELS = 89_478_485
 _MAX_ARRAYS_BYTES = 1024**3
-_SHOWN_ELEMENTS = 20
+_LISTED_ELEMENTS = 20
 _FORMATS = ("PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP")
 _MODES = frozenset({"1", "L", "LA", "P", "PA", "RGB", "RGBA"})
 """Kinds of pixels that are the same as RGBA of 8 bits, whatever they hold."""
@@ -89,11 +89,11 @@ def _compare_one(
         yield ValueComparison(path, name, _shape(old), _shape(new), status)
         return
     moved = numpy.argwhere(~close)
-    for place in moved[:_SHOWN_ELEMENTS]:
+    for place in moved[:_LISTED_ELEMENTS]:
         at = tuple(int(index) for index in place)
         key = f"{name or ''}[{', '.join(map(str, at))}]"
         yield ValueComparison(path, key, _plain(old[at]), _plain(new[at]), ValueStatus.MOVED)
-    if len(moved) > _SHOWN_ELEMENTS:
+    if len(moved) > _LISTED_ELEMENTS:
         count = f"{len(moved):,} of {old.size:,} elements moved"
         yield ValueComparison(path, name, _shape(old), count, ValueStatus.MOVED)
 
@@ -112,7 +112,7 @@ def _load(numpy: Any, data: bytes) -> dict[str | None, Any]:
         for entry in archive.infolist():
             name = entry.filename.removesuffix(".npy")
             if name in found:
-                raise ValueError(f"{name} stands in it twice")
+                raise ValueError(f"{name} is in it twice")
             found[name] = _array(numpy, archive.read(entry))
     return found
 
@@ -164,7 +164,7 @@ def compare_pictures(path: str, before: bytes, after: bytes) -> Iterator[ValueCo
     if old.size != new.size:
         yield ValueComparison(path, None, was, is_now, ValueStatus.MOVED)
         return
-    # getbbox looks at alpha alone unless told otherwise, and opaque pictures never differ there.
+    # getbbox compares alpha alone by default, and opaque pictures never differ there.
     box = ImageChops.difference(old, new).getbbox(alpha_only=False)
     if box is None:
         yield ValueComparison(path, None, was, is_now, ValueStatus.EQUAL)

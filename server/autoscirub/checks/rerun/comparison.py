@@ -1,4 +1,4 @@
-"""Results before and after, compared: JSON by key, tables by cell, arrays by element, pictures by pixel."""
+"""Compares results before and after: JSON by key, tables by cell, arrays by element, pictures by pixel."""
 
 from __future__ import annotations
 

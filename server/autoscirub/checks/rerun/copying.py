@@ -1,4 +1,4 @@
-"""The fresh copy that a rerun runs in: the project without its results, and without anything that holds them."""
+"""Makes the fresh copy that a rerun runs in: the project without its results, and without anything that holds them."""
 
 from __future__ import annotations
 
@@ -26,13 +26,20 @@ _OURS = ".prereg.lock"
 EXECUTABLE = " executable"
 SAME_BYTES = "holds the same bytes as an output"
 LINK_OUT = "a link out of the project"
-CANNOT = "cannot be "
+
+
+class CannotRead(str):
+    """Why a file or folder could not be listed or read, as the reason that it is not in the copy."""
+
+    __slots__ = ()
+
+
 """Why something is left out that a rerun says of itself: these, and what begins with the last."""
 
 
 @dataclass(frozen=True)
 class CopyLayout:
-    """What in a project is what. The patterns are files, folders or globs, relative to its root."""
+    """The roles of a project's files. The patterns are files, folders or globs, relative to its root."""
 
     root: Path
     state_dir: Path
@@ -44,7 +51,7 @@ class CopyLayout:
 class Copied:
     """What the copy holds, by path from the root, each with its SHA-256; and what was left out, with why.
 
-    A file that can be executed says so after its digest. A folder stands with a slash after its name: code can look
+    A file that can be executed says so after its digest. A folder is listed with a slash after its name: code can ask
     whether one is there.
     """
 
@@ -73,7 +80,7 @@ def walk(layout: CopyLayout, left_out: dict[str, str] | None = None) -> Iterator
             with os.scandir(layout.root / folder) as entries:
                 found = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
-            left_out[folder or "."] = f"{CANNOT}listed: {error.strerror}"
+            left_out[folder or "."] = CannotRead(f"cannot be listed: {error.strerror}")
             continue
         for entry in found:
             path = f"{folder}/{entry.name}" if folder else entry.name
@@ -186,7 +193,7 @@ def _take(
         except OSError as error:
             if into is not None:
                 into.unlink(missing_ok=True)
-            copied.left_out[path] = f"{CANNOT}read: {error.strerror}"
+            copied.left_out[path] = CannotRead(f"cannot be read: {error.strerror}")
             return
         if (size, digest) in outputs:
             if into is not None:

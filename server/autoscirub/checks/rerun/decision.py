@@ -1,12 +1,12 @@
-"""The Decision over a rerun: what came out again, what moved, and what was not settled."""
+"""The Decision on a rerun: what was reproduced, what moved, and what is inconclusive."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING
 
-from autoscirub.checks.artifacts import shown
-from autoscirub.checks.rerun.copying import CANNOT, LINK_OUT, SAME_BYTES
+from autoscirub.checks.artifacts import printable
+from autoscirub.checks.rerun.copying import LINK_OUT, SAME_BYTES, CannotRead
 from autoscirub.checks.rerun.pairs import Unclear, ValueComparison, ValueStatus
 from autoscirub.models import PLAIN_PROCESS, VALUES, Answer, DecidedBy, Decision, Evidence, now
 
@@ -25,18 +25,18 @@ RERUN_WORDS: dict[Answer, str] = {
 """Reproduced, never computed: numbers that are written into the code come out of it too."""
 
 _QUESTION = "Do the results come out of the code again?"
-_KEPT = 2_000
-"""Comparisons that are kept, of each of the two kinds: those that agree, and all others."""
+_RECORDED = 2_000
+"""Comparisons that are recorded, of each of the two kinds: those that agree, and all others."""
 _EVIDENCE = 100
-_SAID_LINES = 15
+_OUTPUT_LINES = 15
 _NAMES = 20
 _FEW = 5
 LAST_OUTPUT = "last output"
-"""The key of the evidence that shows what a failed command said. It is shown and never kept: secrets are in it."""
+"""The key of the evidence with a failed command's output. It is displayed and never recorded: it may hold secrets."""
 
 
 class Tally:
-    """Every comparison counted, and enough of them kept."""
+    """Every comparison counted, and enough of them recorded."""
 
     def __init__(self) -> None:
         self.agreeing: list[ValueComparison] = []
@@ -48,7 +48,7 @@ class Tally:
         """The files of which at least one value was compared."""
 
     def ignore(self, found: ValueComparison | Unclear) -> None:
-        """Count what `[run] ignore` leaves out: nobody looked at it, and that is said."""
+        """Count what `[run] ignore` leaves out: nothing compared it, and that is reported."""
         self.counts[ValueStatus.IGNORED] += 1
         if len(self.ignored) < _FEW:
             self.ignored.append(found.name if isinstance(found, ValueComparison) else found.path)
@@ -60,14 +60,14 @@ class Tally:
         self.counts[found.status] += 1
         if found.status is not ValueStatus.NEW:
             self.compared.add(found.path)
-        kept = (
+        group = (
             self.agreeing if found.status in (ValueStatus.EQUAL, ValueStatus.WITHIN_TOLERANCE) else self.other
         )
-        if len(kept) < _KEPT:
-            kept.append(found)
+        if len(group) < _RECORDED:
+            group.append(found)
 
     @property
-    def kept(self) -> list[ValueComparison]:
+    def recorded(self) -> list[ValueComparison]:
         return [*self.other, *self.agreeing]
 
     @property
@@ -86,28 +86,30 @@ def decide(
     digest: str,
     ran: Isolated,
     copied: Copied,
-    said: Sequence[str],
+    remarks: Sequence[str],
     unseen: Sequence[str],
 ) -> Decision:
-    """The Decision over everything that was compared.
+    """The Decision on everything that was compared.
 
-    `said`: what else is open. `unseen`: files that something is decided on and of which nothing was compared.
+    `remarks`: what else is open. `unseen`: files that something is decided on and of which nothing was compared.
     """
     counts = tally.counts
     agreeing = counts[ValueStatus.EQUAL] + counts[ValueStatus.WITHIN_TOLERANCE]
-    notes = [f"{shown(found.path)}: could not be compared: {shown(found.why)}" for found in tally.unclear]
+    notes = [
+        f"{printable(found.path)}: could not be compared: {printable(found.why)}" for found in tally.unclear
+    ]
     if counts[ValueStatus.MOVED] or counts[ValueStatus.MISSING]:
         answer = Answer.DOES_NOT_HOLD
     elif tally.unclear or unseen or not agreeing:
         answer = Answer.INCONCLUSIVE
         notes += [
-            f"{shown(name)}: nothing of it was compared, and it is decided on; see [run] ignore"
+            f"{printable(name)}: nothing of it was compared, and it is decided on; see [run] ignore"
             for name in unseen
         ]
         notes += [] if notes or agreeing else ["nothing was compared: all of it is new or ignored"]
     else:
         answer = Answer.HOLDS
-    notes += [*tally.left_out, *said]
+    notes += [*tally.left_out, *remarks]
     if counts[ValueStatus.NEW]:
         new = [found.name for found in tally.other if found.status is ValueStatus.NEW]
         notes.append(f"{counts[ValueStatus.NEW]:,} new, with nothing to compare with: {some(new[:5])}")
@@ -132,7 +134,7 @@ def undecided(why: str, digest: str | None, ran: Isolated | None, copied: Copied
         answer=answer,
         word=RERUN_WORDS[answer],
         decided_by=DecidedBy.RERUN,
-        evidence=_said(ran) if ran else [],
+        evidence=_output_evidence(ran) if ran else [],
         open=[why, *(_always_open(ran, copied) if ran and copied else [])],
         inputs_digest=digest,
         at=now(),
@@ -149,12 +151,13 @@ def _evidence(tally: Tally, config: RunConfig, ran: Isolated) -> list[Evidence]:
     note = "; ".join([counted or "nothing compared", *tally.left_out, how])
     found = [
         Evidence(
-            path=shown(one.path),
-            key=None if one.key is None else shown(one.key),
+            path=printable(one.path),
+            key=None if one.key is None else printable(one.key),
             value=_bounded(one.before),
             note=_note(one),
+            status=one.status.value,
         )
-        for one in tally.kept[:_EVIDENCE]
+        for one in tally.recorded[:_EVIDENCE]
     ]
     return [Evidence(key=VALUES, note=note), Evidence(key="isolation", note=_isolation_note(ran)), *found]
 
@@ -171,22 +174,21 @@ def _note(one: ValueComparison) -> str:
 
 def fell_out(entry: Evidence) -> bool:
     """Whether an entry of a rerun's evidence is of a value that moved or is missing: what it does not hold for."""
-    note = entry.note or ""
-    return entry.path is not None and note.startswith((f"{ValueStatus.MOVED}: ", f"{ValueStatus.MISSING}: "))
+    return entry.path is not None and entry.status in (ValueStatus.MOVED, ValueStatus.MISSING)
 
 
 def _value(value: object) -> str:
-    return shown(value if isinstance(value, str) else repr(value))
+    return printable(value if isinstance(value, str) else repr(value))
 
 
 def _bounded(value: object) -> object:
     if isinstance(value, str):
-        return shown(value)
+        return printable(value)
     if isinstance(value, float) and not math.isfinite(value):
         return repr(value)
     if value is None or isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 2**64):
         return value
-    return shown(repr(value))
+    return printable(repr(value))
 
 
 def _isolation_note(ran: Isolated) -> str:
@@ -197,7 +199,7 @@ def _isolation_note(ran: Isolated) -> str:
 def _always_open(ran: Isolated, copied: Copied) -> list[str]:
     """What no rerun settles, and what this one did not enforce."""
     same = [path for path, why in copied.left_out.items() if why == SAME_BYTES]
-    links = [path for path, why in copied.left_out.items() if why == LINK_OUT or why.startswith(CANNOT)]
+    links = [path for path, why in copied.left_out.items() if why == LINK_OUT or isinstance(why, CannotRead)]
     return [
         "reproduced is not computed: numbers that are written into the code come out again too",
         *(f"not enforced ({ran.isolation}): {word}" for word in ran.not_enforced),
@@ -208,10 +210,10 @@ def _always_open(ran: Isolated, copied: Copied) -> list[str]:
 
 def some(names: list[str]) -> str:
     more = f" and {len(names) - _NAMES:,} more" if len(names) > _NAMES else ""
-    return ", ".join(shown(name) for name in names[:_NAMES]) + more
+    return ", ".join(printable(name) for name in names[:_NAMES]) + more
 
 
-def _said(ran: Isolated) -> list[Evidence]:
-    lines = [shown(line) for line in ran.output.splitlines() if line.strip()][-_SAID_LINES:]
-    said = [Evidence(key=LAST_OUTPUT, note="\n".join(lines))] if lines else []
-    return [Evidence(key="isolation", note=_isolation_note(ran)), *said]
+def _output_evidence(ran: Isolated) -> list[Evidence]:
+    lines = [printable(line) for line in ran.output.splitlines() if line.strip()][-_OUTPUT_LINES:]
+    output = [Evidence(key=LAST_OUTPUT, note="\n".join(lines))] if lines else []
+    return [Evidence(key="isolation", note=_isolation_note(ran)), *output]

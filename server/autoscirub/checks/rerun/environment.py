@@ -1,4 +1,4 @@
-"""What a program runs on besides the project: environments and modules, told by each file's path, size and time."""
+"""Fingerprints what a program runs on besides the project: environments and modules, by path, size and time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MAX_FILES = 200_000
-"""Files of an environment. One with more is not told from another, and no kept answer stands on it."""
+"""Files of an environment. One with more is not identified, and no recorded rerun is reused for it."""
 _MARK = "pyvenv.cfg"
 _SITES = ("site-packages", "dist-packages")
 _CACHE = "__pycache__"
@@ -32,7 +32,7 @@ def settings_of(environment: Path) -> dict[str, str]:
 
 
 def is_environment(folder: Path) -> bool:
-    """Whether a folder really is a virtual environment. Its mark alone makes none: anybody can lay one down."""
+    """Whether a folder really is a virtual environment. Its `pyvenv.cfg` alone makes none: anybody can write one."""
     if not os.path.lexists(folder / _MARK) or not settings_of(folder).get("home"):
         return False
     started = any(os.path.lexists(folder / "bin" / name) for name in ("python", "python3", "pypy3"))
@@ -56,12 +56,12 @@ def fingerprint(
 ) -> str | None:
     """One digest over the path, size and time of every file below the folders; None for more than `limit` files.
 
-    `without`: the project, where it lies in its own environment; its files are told by their bytes elsewhere.
+    `without`: the project, where it lies in its own environment; its files are identified by their bytes elsewhere.
 
-    Of `libraries`, the interpreter's own modules, what is installed beside them is passed over: it belongs to
-    another program unless it is named itself. A linked folder is told by where it leads, and not gone into: what
+    Of `libraries`, the interpreter's own modules, what is installed next to them is passed over: it belongs to
+    another program unless it is named itself. A linked folder is identified by its target, and not entered: what
     can be read inside the sandbox is among the folders by itself. Compiled code is passed over where Python keeps
-    it, because it is written anew whenever somebody starts the program outside.
+    it, because it is rewritten whenever somebody starts the program outside.
     """
     digest, count = hashlib.sha256(), 0
     limit = MAX_FILES if limit is None else limit
@@ -74,7 +74,7 @@ def fingerprint(
         if folder in seen:
             continue
         seen.add(folder)
-        for line, inner in _told(folder, passed):
+        for line, inner in _file_lines(folder, passed):
             if inner is not None:
                 waiting.append((inner, passed))
                 continue
@@ -85,7 +85,7 @@ def fingerprint(
     return digest.hexdigest()
 
 
-def _told(folder: str, passed: Sequence[str]) -> list[tuple[str, str | None]]:
+def _file_lines(folder: str, passed: Sequence[str]) -> list[tuple[str, str | None]]:
     """One line for each file of a folder, and the path of each folder in it."""
     found: list[tuple[str, str | None]] = []
     try:

@@ -1,10 +1,10 @@
-"""On which line of a results file a value stands that a rerun names by its key."""
+"""Finds the line of a results file that holds a value which a rerun names by its key."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from autoscirub.checks.artifacts import shown
+from autoscirub.checks.artifacts import printable
 from autoscirub.checks.rerun.comparison import dotted
 from autoscirub.store import JsonFault, lines_of, parse
 
@@ -25,8 +25,8 @@ def key_lines(data: bytes, keys: Collection[str]) -> dict[str, int]:
     waiting: list[tuple[str, tuple[str | int, ...], Any]] = [("", (), value)]
     while waiting and len(paths) < len(keys):
         key, path, value = waiting.pop()
-        if key and shown(key) in keys:
-            paths.setdefault(shown(key), path)
+        if key and printable(key) in keys:
+            paths.setdefault(printable(key), path)
         if isinstance(value, dict):
             waiting += [(dotted(key, name), (*path, name), inner) for name, inner in value.items()]
         elif isinstance(value, list):

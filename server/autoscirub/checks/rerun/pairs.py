@@ -1,4 +1,4 @@
-"""Two values under one key, and how they compare."""
+"""Compares two values under one key: equal, within tolerance, moved, missing or new."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _INTEGER = re.compile(r"\s*[+-]?\d+\s*", re.ASCII)
 
 
 class ValueStatus(StrEnum):
-    """How a value came out of the code again."""
+    """How a value of the rerun compares with the one before."""
 
     EQUAL = "equal"
     WITHIN_TOLERANCE = "within_tolerance"
@@ -30,7 +30,7 @@ class ValueStatus(StrEnum):
 
 @dataclass(frozen=True)
 class ValueComparison:
-    """One value: where it stands, what it was, what the rerun gave. `key` None: the whole file."""
+    """One value: where it is, what it was, what the rerun gave. `key` None: the whole file."""
 
     path: str
     key: str | None

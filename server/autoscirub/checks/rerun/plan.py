@@ -1,4 +1,4 @@
-"""What a rerun leaves out of its copy, what it compares, and which of that must be compared: what decides."""
+"""Plans a rerun: what stays out of its copy, what it compares, and what must be compared because answers rest on it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from autoscirub.checks.artifacts import shown
+from autoscirub.checks.artifacts import printable
 from autoscirub.checks.numbers import source_files
 from autoscirub.checks.rerun.copying import CopyLayout, matches, walk
 from autoscirub.checks.results import find_results
@@ -43,7 +43,7 @@ class Plan:
     def refuse_undeclared(self) -> None:
         """Raise SandboxError where a file that decides could be anything: nothing makes it, and nothing reads it."""
         if self.undeclared:
-            names = ", ".join(shown(name) for name in self.undeclared[:5])
+            names = ", ".join(printable(name) for name in self.undeclared[:5])
             raise SandboxError(
                 f"{names}: a source of numbers, and no rerun compares it; declare it in autoscirub.toml as "
                 "[run] outputs where the command writes it, or as [run] inputs where the command reads it"
@@ -130,13 +130,13 @@ def _sources(project: Project) -> list[str]:
 def _refuse_outside(pattern: str, key: str = "[run]") -> None:
     if not pattern or pattern.startswith("/") or ".." in pattern.split("/") or "\0" in pattern:
         raise PathRefused(
-            f"{key} {shown(pattern)!r}: expected a path inside the project, relative to its root"
+            f"{key} {printable(pattern)!r}: expected a path inside the project, relative to its root"
         )
 
 
 def _refuse_everything(pattern: str) -> None:
     if re.fullmatch(r"(?:[*?./]|\[!?.\])*", pattern):
         raise PathRefused(
-            f"[run] {shown(pattern)!r}: would be the whole project, the code too; name the files or folders that "
+            f"[run] {printable(pattern)!r}: would be the whole project, the code too; name the files or folders that "
             'the command writes, such as outputs = ["results/"]'
         )

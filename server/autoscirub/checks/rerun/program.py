@@ -1,4 +1,4 @@
-"""What a rerun starts: found outside, on the user's PATH, with the folders that it needs to start inside."""
+"""Finds the program that a rerun starts, on the user's PATH, and the folders that it needs inside the sandbox."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
 _BINARIES = ("bin", "sbin", "condabin", "shims")
 _PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 """The system's programs, last on PATH inside."""
-_TOO_MANY = f"is more than {MAX_FILES:,} files, too large to be told"
-_NOT_ASKED = "unknown: no Python that it may use said what is installed"
+_TOO_MANY = f"is more than {MAX_FILES:,} files, too many to identify"
+_NOT_ASKED = "is unknown: no Python that it may use said what is installed"
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class RunProgram:
     """PATH inside: where it and its interpreter lie, then the system's programs."""
     environment: dict[str, Any] = field(default_factory=dict)
     """What it runs on: interpreter, installed distributions, their files, platform."""
-    inconclusive: str = ""
-    """Why what it runs on is not told from another, in words: no answer is taken again; empty where it is told."""
+    unidentified: str = ""
+    """Why what it runs on cannot be identified, in words: no answer is reused then; empty where it can."""
 
 
 def find_program(command: Sequence[str], root: Path) -> RunProgram:
@@ -186,7 +186,7 @@ def _base_of(environment: Path) -> list[Path]:
 def _files(found: Path, root: Path, environment: Path | None, asked: dict[str, Any] | None) -> str | None:
     """What stands in for all files of the environment that a program is started from; None for too many.
 
-    An environment of its own is told whole, wherever a program may read in it. Of an interpreter that belongs to no
+    An environment of its own counts whole, wherever a program may read in it. Of an interpreter that belongs to no
     environment it is its modules and what is installed for it: the folder that it lies in may be the system's.
     """
     whole = [environment] if environment else []

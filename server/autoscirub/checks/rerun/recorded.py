@@ -1,4 +1,4 @@
-"""What is kept of a rerun. It is committed and travels: no secret and no place of this machine belongs in it."""
+"""What is recorded of a rerun. It is committed and shared: no secret and no path of this machine belongs in it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def rerun_record(project: Project, done: Rerun) -> RerunRecord | None:
-    """What is kept of a rerun; None for one that never came to be bound to anything.
+    """What is recorded of a rerun; None for one that did not get far enough to be bound to anything.
 
     What the command printed is left out: tracebacks hold paths, and programs print their keys.
     """
@@ -45,9 +45,9 @@ def rerun_record(project: Project, done: Rerun) -> RerunRecord | None:
 
 
 def last_output(done: Rerun) -> list[str]:
-    """The last lines that a failed command printed, to be shown."""
-    said = (entry for entry in done.decision.evidence if entry.key == LAST_OUTPUT and not entry.path)
-    return [line for entry in said for line in (entry.note or "").splitlines()]
+    """The last lines that a failed command printed, for display."""
+    outputs = (entry for entry in done.decision.evidence if entry.key == LAST_OUTPUT and not entry.path)
+    return [line for entry in outputs for line in (entry.note or "").splitlines()]
 
 
 def _without(root: str, text: str) -> str:

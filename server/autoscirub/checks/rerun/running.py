@@ -1,4 +1,4 @@
-"""One rerun: copy, run, compare, and the Decision over it."""
+"""Runs one rerun: copy, run, compare, decide."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autoscirub.checks.artifacts import shown
+from autoscirub.checks.artifacts import printable
 from autoscirub.checks.rerun.basis import basis_of, digests_of, named_variables
 from autoscirub.checks.rerun.comparison import compare_file, is_ignored
 from autoscirub.checks.rerun.copying import (
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rerun:
-    """A rerun with all that must be said beside its answer."""
+    """A rerun: its Decision, and everything that is reported with it."""
 
     decision: Decision
     comparisons: list[ValueComparison] = field(default_factory=list)
@@ -52,7 +52,7 @@ class Rerun:
     @property
     def isolation(self) -> str:
         """In one line, how isolated it ran."""
-        return self.ran.said if self.ran else "isolation: nothing ran"
+        return self.ran.summary if self.ran else "isolation: nothing ran"
 
 
 def rerun(
@@ -62,7 +62,7 @@ def rerun(
 
     `limits`: the wall clock in it is replaced by `[run] seconds`. Raises TrustError when not `trusted`, ConfigError
     when no command is configured, PathRefused for outputs that are no paths of the project, and SandboxError when
-    `isolation` cannot be had. A run that fails, is cut off or says nothing about a result *inconclusive*.
+    `isolation` cannot be had. A run that fails, is cut off or says nothing about a result is *inconclusive*.
     """
     config = configured(project)
     if not trusted:
@@ -133,25 +133,27 @@ def _rerun(
     after, unread = read_results(copy, inside_copy, names)
     tally = _compared(config, before, after, {**unclear, **unread})
     known = [path for path in copied.inputs if not path.endswith("/")]
-    said = [
+    remarks = [
         *(
-            f"{shown(name)}: not there before, and not written"
+            f"{printable(name)}: not there before, and not written"
             for name in plan.declared
             if not any(matches(path, [name]) for path in (*before, *after))
         ),
         *(
-            f"{shown(name)}: a declared input, and no file of the copy"
+            f"{printable(name)}: a declared input, and no file of the copy"
             for name in config.inputs
             if not any(matches(path, [name]) for path in known)
         ),
     ]
-    if beside := undeclared_outputs(inside_copy, marked, copied):
-        said.append(f"written or removed outside of the outputs, and compared with nothing: {some(beside)}")
-    if program.inconclusive:
-        said.append(f"what it runs on {program.inconclusive}: no later check takes this answer")
+    if undeclared := undeclared_outputs(inside_copy, marked, copied):
+        remarks.append(
+            f"written or removed outside of the outputs, and compared with nothing: {some(undeclared)}"
+        )
+    if program.unidentified:
+        remarks.append(f"what it runs on {program.unidentified}: no later check takes this answer")
     unseen = [path for path in plan.deciding if path in {*before, *unclear} - tally.compared]
-    decision = decide(tally, config, basis.digest, ran, copied, said, unseen)
-    return Rerun(decision, tally.kept, tally.counts, basis, ran, _told(copied), compared)
+    decision = decide(tally, config, basis.digest, ran, copied, remarks, unseen)
+    return Rerun(decision, tally.recorded, tally.counts, basis, ran, _printable_paths(copied), compared)
 
 
 def _compared(
@@ -169,8 +171,8 @@ def _compared(
     return tally
 
 
-def _told(copied: Copied) -> dict[str, str]:
-    return {shown(path, 1024): why for path, why in copied.left_out.items()}
+def _printable_paths(copied: Copied) -> dict[str, str]:
+    return {printable(path, 1024): why for path, why in copied.left_out.items()}
 
 
 def _failure(ran: Isolated, changed: list[str]) -> str | None:

@@ -1,4 +1,4 @@
-"""Files of the copy that a command wrote beside its outputs: nobody compared them, so they are named."""
+"""Finds the files that a rerun wrote besides its declared outputs: nothing compares them, so they are named."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 Marks = dict[str, tuple[int, int]]
 """Size and time of files, by their path."""
 _READ_AGAIN = 1024**3
-"""Bytes that are read once more to see whether a file was written anew with the same content."""
+"""Bytes that are read once more to see whether a file was rewritten with the same content."""
 
 
 def marks(layout: CopyLayout) -> Marks:
@@ -27,7 +27,7 @@ def marks(layout: CopyLayout) -> Marks:
 
 
 def undeclared_outputs(layout: CopyLayout, before: Marks, copied: Copied) -> list[str]:
-    """The files that a run made, changed or removed and that are no outputs; one written anew alike is none."""
+    """The files that a run made, changed or removed and that are no outputs; the same content written again is none."""
     after = marks(layout)
     known = {**copied.code, **copied.inputs}
     found, left = [], _READ_AGAIN

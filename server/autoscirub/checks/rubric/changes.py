@@ -1,4 +1,4 @@
-"""What differs between two rubrics, and whether a person must put it on the record. Pure."""
+"""Compares two rubrics, and decides whether the difference is a change of scope. Pure."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def rubric_changes(locked: ExecutableRubric, now: ExecutableRubric) -> RubricCha
     so a renamed one is one lost and one added. `scope_changes` are the record of changes, and no change."""
     before = {criterion.criterion_id: criterion for criterion in locked.criteria}
     after = {criterion.criterion_id: criterion for criterion in now.criteria}
-    kept = [name for name in before if name in after]
-    differing = [name for name in kept if canonical_json(before[name]) != canonical_json(after[name])]
+    common = [name for name in before if name in after]
+    differing = [name for name in common if canonical_json(before[name]) != canonical_json(after[name])]
     strengthened = [name for name in differing if _is_strengthened(before[name], after[name])]
     return RubricChanges(
         lost=[name for name in before if name not in after],
@@ -69,7 +69,7 @@ def rubric_changes(locked: ExecutableRubric, now: ExecutableRubric) -> RubricCha
         strengthened=strengthened,
         other=[
             *_other_fields(locked, now),
-            *([] if kept == [name for name in after if name in before] else ["order"]),
+            *([] if common == [name for name in after if name in before] else ["order"]),
         ],
     )
 

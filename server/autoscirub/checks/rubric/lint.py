@@ -1,4 +1,4 @@
-"""Everything wrong with a rubric that loads, found before it is frozen."""
+"""Finds everything wrong with a rubric that loads, before it is frozen."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def _lint_path(path: str, where: str, lint: RubricLint) -> None:
     elif warning := path_warnings(path):
         lint.warnings.append(f"{where}: {warning}")
     elif any(sign in path for sign in "*?"):
-        lint.warnings.append(f"{where}: {path}: * and ? are taken as they stand; name one file")
+        lint.warnings.append(f"{where}: {path}: * and ? are taken literally; name one file")
 
 
 def _reading_warnings(criterion: Criterion, label: str, judged: bool) -> Iterator[str]:
@@ -142,16 +142,16 @@ def _reading_warnings(criterion: Criterion, label: str, judged: bool) -> Iterato
 
 def _lint_goals(rubric: Rubric, judged: bool, lint: RubricLint) -> None:
     named: set[str] = set()
-    reached: set[str] = set()
+    decidable: set[str] = set()
     for criterion in rubric.model.criteria:
         named |= set(criterion.goal_ids)
         computed = any(check.kind in DECIDED_KINDS for check in criterion.checks) or any(
             artifact.path for artifact in criterion.expected_artifacts
         )
         if computed or (judged and needs_reading(criterion)):
-            reached |= set(criterion.goal_ids)
+            decidable |= set(criterion.goal_ids)
     for goal in rubric.model.goals:
-        if goal.goal_id not in reached:
+        if goal.goal_id not in decidable:
             why = (
                 "no criterion for it is computed or judged"
                 if goal.goal_id in named
@@ -184,9 +184,9 @@ def _unknown(
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
         if near or short:
             hint = f"; did you mean {near[0]}?" if near else ""
-            yield f"{label}, {name}: unknown field, and not looked at{hint}"
+            yield f"{label}, {name}: unknown field, and not read{hint}"
 
 
 def _quoted(texts: list[str]) -> str:
-    shown = ", ".join(f'"{text[:60]}"' for text in texts[:3])
-    return shown if len(texts) <= 3 else f"{shown} and {len(texts) - 3} more"
+    quoted = ", ".join(f'"{text[:60]}"' for text in texts[:3])
+    return quoted if len(texts) <= 3 else f"{quoted} and {len(texts) - 3} more"

@@ -1,4 +1,4 @@
-"""The rubric: reading it in both its forms, with every fault in one message."""
+"""Reads the rubric in both its forms, and reports every fault in one message."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from autoscirub.checks.rubric.changes import rubric_changes
 from autoscirub.errors import CheckError, CorruptError
-from autoscirub.models import SCHEMA_VERSION, describe_faults, owner, strict_json
+from autoscirub.models import SCHEMA_VERSION, SHORT_RUBRIC, describe_faults, owner, strict_json
 from autoscirub.store import JsonFault, decode, parse, read_toml, sha256_bytes
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from autoscirub.store import Project
 
 RUBRIC_NAME = "executable_rubric.json"
-SHORT_NAME = "rubric.toml"
+SHORT_NAME = SHORT_RUBRIC
 RUBRIC_LIMIT = 8 * 1024 * 1024
 """Bytes."""
 RUBRIC_VALUES = 100_000
@@ -34,10 +34,10 @@ SHORT_WORDS: dict[str, dict[str, str]] = {
     "criteria": {"id": "criterion_id", "goals": "goal_ids", "artifacts": "expected_artifacts"},
     "expected_artifacts": {"path": "expected_path"},
 }
-"""The short form's words, by the list that they stand in -> the published field. Each published field may be used
+"""The short form's words, by the list that they occur in -> the published field. Each published field may be used
 as it is, too."""
 
-_SHOWN_FAULTS = 50
+_LISTED_FAULTS = 50
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def load_rubric(project: Project) -> Rubric | None:
     the configuration names. Raises CheckError, naming the file, the criterion and the field: unreadable,
     malformed, or both forms there and differing.
     """
-    short_name = project.config.rubric or SHORT_NAME
+    short_name = project.config.rubric_file
     short_data = project.read(short_name, limit=RUBRIC_LIMIT)
     if short_data is None and project.config.rubric:
         raise CheckError(f"{short_name}: is not there, though the configuration names it as the rubric")
@@ -206,7 +206,7 @@ def _model(raw: Any, data: bytes, name: str) -> ExecutableRubric:
 
 
 def _listed(name: str, faults: list[str]) -> str:
-    lines = [f"{name}: {fault}" for fault in faults[:_SHOWN_FAULTS]]
+    lines = [f"{name}: {fault}" for fault in faults[:_LISTED_FAULTS]]
     if (more := len(faults) - len(lines)) > 0:
         lines.append(f"{name}: and {more:,} faults more")
     return "\n".join(lines)

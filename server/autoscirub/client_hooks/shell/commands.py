@@ -224,7 +224,7 @@ class Shell:
         return None
 
     def _other_code(self, code: str, here: Surroundings) -> Hit | None:
-        # Told by a writing word with a quoted path behind it in the same statement.
+        # Recognised by a writing word followed by a quoted path in the same statement.
         for statement in re.split(r"[;\n]", code):
             match = _WRITES_IN_CODE.search(statement)
             for _, text in _QUOTED.findall(statement) if match else ():
@@ -245,14 +245,14 @@ class Shell:
             )
         placeholder = (option(rest[:position], "-I") or [""])[0]
         inner = rest[position:]
-        given = _given(command, here)
-        if not inner or not given or show(given[0]) not in _READING_HEADS:
+        piped_words = _piped_words(command, here)
+        if not inner or not piped_words or show(piped_words[0]) not in _READING_HEADS:
             return None
-        if show(given[0]) == "find":
-            found = self._found(given[1:], here)
+        if show(piped_words[0]) == "find":
+            found = self._found(piped_words[1:], here)
         else:
             # Of a listing, what it names itself; that a search goes through a whole project tells nothing.
-            found = [path for path in given[1:] if self.fences.hit(path, here.cwd, "write")]
+            found = [path for path in piped_words[1:] if self.fences.hit(path, here.cwd, "write")]
         for path in found:
             words = [word.replace(placeholder, path) for word in inner] if placeholder else [*inner, path]
             if hit := self._run(words, Command(), here.copy(), depth + 1):
@@ -311,13 +311,13 @@ def _standard_input(command: Command, here: Surroundings) -> str | None:
     """What a command reads, where the line says it: a here-document, or what echo or cat passes on."""
     if command.stdin is not None or command.piped is None:
         return command.stdin
-    given = _given(command, here)
-    if given[:1] in (["echo"], ["printf"]):
-        return " ".join(map(show, given[1:]))
-    return command.piped.stdin if given == ["cat"] else None
+    piped_words = _piped_words(command, here)
+    if piped_words[:1] in (["echo"], ["printf"]):
+        return " ".join(map(show, piped_words[1:]))
+    return command.piped.stdin if piped_words == ["cat"] else None
 
 
-def _given(command: Command, here: Surroundings) -> list[str]:
+def _piped_words(command: Command, here: Surroundings) -> list[str]:
     """The words of the command whose output it reads."""
     words = _without_keywords(command.piped.words, here) if command.piped else []
     return [text for word in words for text in expand(word, here)]

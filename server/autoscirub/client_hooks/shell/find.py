@@ -42,8 +42,8 @@ def found_by(arguments: list[str], cwd: str | None, fence: Fence) -> list[str]:
             below = os.path.relpath(path, base)
             if below == ".." or below.startswith("../"):
                 continue
-            shown = os.path.normpath(path) if start.startswith("/") else os.path.join(start, below)
-            if _selected(arguments, shown, 0 if below == "." else below.count("/") + 1):
+            spelled = os.path.normpath(path) if start.startswith("/") else os.path.join(start, below)
+            if _selected(arguments, spelled, 0 if below == "." else below.count("/") + 1):
                 found.append(path)
     return found[:20]
 

@@ -84,7 +84,7 @@ def _removed(paths: list[str], how: str = "remove") -> Iterator[Touched]:
     left_out = [path for path in paths if path.startswith((":!", ":^", ":(exclude"))]
     spared = spares_state([re.sub(r"^:(?:[!^]|\([^)]*\))", "", path) for path in left_out])
     for path in paths:
-        # What is left out is left out of the whole tree; a file that is named beside it is meant.
+        # An exclusion applies to a command on the whole tree; a file that is named as well is still touched.
         if path not in left_out and not (spared and path in _EVERYTHING):
             plain = path.removeprefix(":/") if path.startswith(":/") else path
             yield Touched(plain or ".", "remove" if how == "remove" else "write")

@@ -66,7 +66,7 @@ def python_touched(code: str) -> Iterator[Touched]:
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)] if tree else []
     entered = [
         "",
-        *(text for node in calls if _called(node) == "chdir" for text in _texts(_given(node, 0), names)),
+        *(text for node in calls if _called(node) == "chdir" for text in _texts(_argument(node, 0), names)),
     ]
     for node in calls:
         for path, how in _call(node, names):
@@ -95,7 +95,7 @@ _KEYWORDS = (
 """How the first and the second argument may be named instead."""
 
 
-def _given(node: ast.Call, position: int) -> ast.expr | None:
+def _argument(node: ast.Call, position: int) -> ast.expr | None:
     """An argument by its place or its name; None where it is not given."""
     if position < len(node.args):
         return node.args[position]
@@ -128,7 +128,7 @@ def _call(node: ast.Call, names: dict[str, list[str]]) -> Iterator[tuple[str, st
         yield from _opened(node, owner, names)
         return
     for position, how in _CALLS.get(name, ()):
-        part = owner if position < 0 else _given(node, position)
+        part = owner if position < 0 else _argument(node, position)
         if part is not None and not (position < 0 and isinstance(part, ast.Constant)):
             for path in _texts(part, names):
                 yield path, how
@@ -137,7 +137,7 @@ def _call(node: ast.Call, names: dict[str, list[str]]) -> Iterator[tuple[str, st
 def _opened(node: ast.Call, owner: ast.expr | None, names: dict[str, list[str]]) -> Iterator[tuple[str, str]]:
     of_module = owner is None or (isinstance(owner, ast.Name) and owner.id in _MODULES)
     if set("wax+") & set(_mode(node, 1 if of_module else 0)):
-        opened = owner if not of_module else _given(node, 0)
+        opened = owner if not of_module else _argument(node, 0)
         for path in _texts(opened, names):
             yield path, "write"
 

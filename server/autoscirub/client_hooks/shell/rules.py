@@ -266,7 +266,7 @@ TABLE: dict[str, Rule] = {
         Touched(path, "write") for path in operands(words)[:1] if "-readonly" not in words
     ),
 }
-"""Command -> what it touches. What is not here reads, or cannot be told."""
+"""Command -> what it touches. A command that is not listed only reads, or its effect is unknown."""
 
 
 def touched(name: str, arguments: list[str], cwd: str | None) -> Iterator[Touched]:

@@ -14,14 +14,14 @@ HIDDEN = {character: chr(0xE000 + index) for index, character in enumerate("*?[]
 VARIABLE = ("\ue080", "\ue081")
 """Around a variable's name, or around `(` and a command that is substituted."""
 
-_SHOWN = {hidden: character for character, hidden in HIDDEN.items()}
+_LITERAL = {hidden: character for character, hidden in HIDDEN.items()}
 _OPERATORS = ("&&", "||", ";;", "|&", "&>>", "&>", "<<<", "<<-", "<<", "<>", ">>", ">|", ">&", "<&")
 _REDIRECTIONS = {">", ">>", ">|", "&>", "&>>", "<>", "<", "<<<", "<<", "<<-", ">&", "<&"}
 _NAME = re.compile(r"\w+|[@*#?$!-]")
 _ANSI = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|[0-7]{1,3}|.)", re.DOTALL)
 _ANSI_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "e": "\x1b", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 MAX_LENGTH = 100_000
-"""Characters. What is longer is not looked at: a client's own limit is far below."""
+"""Characters. Longer lines are not parsed: a client's own limit is far below."""
 
 
 @dataclass
@@ -53,7 +53,7 @@ class Sign:
 
 def show(word: str) -> str:
     """A word as text, its quoted characters as they are."""
-    return "".join(_SHOWN.get(character, character) for character in word)
+    return "".join(_LITERAL.get(character, character) for character in word)
 
 
 def parse(text: str) -> list[Command | Sign]:

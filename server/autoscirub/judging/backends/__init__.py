@@ -1,4 +1,4 @@
-"""Who reads what code cannot decide: one small protocol, the backends behind it, and limits held from outside."""
+"""Judge backends: the interface, the built-in ones, and the limits that are enforced on each of them."""
 
 import lazy_loader
 

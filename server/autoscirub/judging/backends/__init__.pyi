@@ -1,4 +1,6 @@
-from .command_program import JudgeProgram as JudgeProgram
+from .judge_program import JudgeProgram as JudgeProgram
+from .judge_program import own_digests as own_digests
+from .judge_program import own_files as own_files
 from .limits import GRACE_SECONDS as GRACE_SECONDS
 from .limits import OverLimit as OverLimit
 from .limits import ask_within as ask_within

@@ -1,8 +1,8 @@
-"""The limits of a request, held from outside: whatever a backend does, the caller has its answer or an error in time.
+"""Enforces the limits of a request from outside, so that the caller has an answer or an error in time.
 
-What cannot be held: a backend that blocks the event loop itself (a `time.sleep` in its `async def`) blocks us too.
-One that swallows its cancellation, or waits for a thread, is left behind after a grace: the caller goes on, and its
-answer is thrown away. A thread of it lives on until it ends by itself. Turns and money are known afterwards only.
+What cannot be enforced: a backend that blocks the event loop itself (a `time.sleep` in its `async def`) blocks us too.
+One that swallows its cancellation, or waits for a thread, is abandoned after a grace period: the caller goes on, and
+its answer is thrown away. Its thread lives on until it ends by itself. Turns and money are known only afterwards.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from autoscirub.models import JudgeRequest
 
 GRACE_SECONDS = 12.0
-"""Between the end of the time and leaving a backend behind: enough to end a program that resists."""
+"""Between the end of the time and abandoning a backend: enough to end a program that resists."""
 
 _LEFT_BEHIND: set[asyncio.Task[JudgeReply]] = set()
-"""Kept until they end: the garbage collector would complain about them in the middle of something else."""
+"""Referenced until they end: the garbage collector would complain about them in the middle of something else."""
 
 
 class OverLimit(JudgeError):  # noqa: N818 - the limit is the error
-    """Raised where an answer came, and used more than it may. Not told apart outside of this room."""
+    """Raised for an answer that used more than it may. Outside of this room it is handled as any JudgeError."""
 
     def __init__(self, message: str, reply: JudgeReply) -> None:
         super().__init__(message, reply.text)
@@ -45,7 +45,7 @@ async def ask_within(
     spend_limit: SpendLimit | None = None,
     grace: float = GRACE_SECONDS,
 ) -> JudgeReply:
-    """Ask within the limits of the request. Raises JudgeError, and what says that nothing could be asked."""
+    """Ask within the limits of the request. Raises JudgeError, and other errors where nothing could be asked."""
     return await _within(backend, request, lambda: backend.ask(request), spend_limit, grace)
 
 
@@ -58,7 +58,7 @@ async def repair_within(
     spend_limit: SpendLimit | None = None,
     grace: float = GRACE_SECONDS,
 ) -> JudgeReply:
-    """`repair` within the same limits; the time begins anew. A backend without one is asked again, with the faults."""
+    """`repair` within the same limits; the time starts afresh. A backend without it is asked again, with the faults."""
     repair = getattr(backend, "repair", None)
     if callable(repair):
         return await _within(backend, request, lambda: repair(request, reply, faults), spend_limit, grace)
@@ -101,7 +101,7 @@ async def _within(
 async def _bounded(
     name: str, call: Callable[[], Awaitable[JudgeReply]], seconds: float, grace: float
 ) -> JudgeReply:
-    """`call`, for so long. In a task of its own, and no task group: a group waits for what does not want to end."""
+    """`call` with a time limit, in a task of its own: a task group would wait for one that does not end."""
     import anyio
 
     so_far: list[str] = []
@@ -114,7 +114,7 @@ async def _bounded(
         if in_time := task.done():
             ended = True
             if not task.cancelled():
-                task.exception()  # looked at, also where we are cancelled in this very moment
+                task.exception()  # retrieved, even where we are cancelled at this very moment
         else:
             with anyio.CancelScope(shield=True):
                 ended = await _stop(task, grace)
@@ -134,14 +134,14 @@ async def _bounded(
 
 
 async def _stop(task: asyncio.Task[JudgeReply], grace: float) -> bool:
-    """Cancel, once: a second time would cut off its tidying up. Whether it ended within the grace."""
+    """Cancel once (a second time would cut off its clean-up); return whether it ended within the grace period."""
     task.cancel()
     await asyncio.wait({task}, timeout=grace)
     if task.done():
         if not task.cancelled():
-            task.exception()  # looked at, so that nobody is told that nobody did
+            task.exception()  # retrieved, so that asyncio does not warn that nobody did
         return True
-    # The loop waits at its end for every task that it knows; for this one nobody waits any more.
+    # At its end the loop waits for every task that it knows; it must not wait for this one.
     asyncio._unregister_task(task)
     _LEFT_BEHIND.add(task)
     task.add_done_callback(_forget)
@@ -155,8 +155,8 @@ def _forget(task: asyncio.Task[JudgeReply]) -> None:
 
 
 async def _guarded(name: str, call: Callable[[], Awaitable[JudgeReply]], so_far: list[str]) -> JudgeReply:
-    """A backend is somebody else's code: whatever it raises is the failure of this one answer."""
-    kept = collect_so_far()
+    """Run a backend's call. It is somebody else's code: whatever it raises is the failure of this one answer."""
+    collected = collect_so_far()
     try:
         reply = await call()
     except AutoscirubError:
@@ -164,7 +164,7 @@ async def _guarded(name: str, call: Callable[[], Awaitable[JudgeReply]], so_far:
     except (Exception, SystemExit) as cause:  # see above
         raise JudgeError(f"judge {name}: failed: {type(cause).__name__}: {one_line(str(cause))}") from cause
     finally:
-        so_far.extend(kept)
+        so_far.extend(collected)
     if not isinstance(reply, JudgeReply):
         raise JudgeError(f"judge {name}: returned {type(reply).__name__}, expected a JudgeReply")
     return reply
@@ -183,7 +183,7 @@ def _refuse_excess(name: str, request: JudgeRequest, reply: JudgeReply) -> None:
     for key, value in usage.model_dump().items():
         if isinstance(value, (int, float)) and not (math.isfinite(value) and value >= 0):
             raise OverLimit(
-                f"judge {name}: says {key} = {value}, which cannot be; its answer is not used", reply
+                f"judge {name}: reports {key} = {value}, which is impossible; its answer is not used", reply
             )
     if usage.turns is not None and usage.turns > request.turns:
         raise OverLimit(
@@ -197,6 +197,6 @@ def _refuse_excess(name: str, request: JudgeRequest, reply: JudgeReply) -> None:
 
 
 def one_line(text: str, limit: int = 500) -> str:
-    """Somebody else's words, fit for a message: one line without control characters, the end where it is long."""
+    """Somebody else's text made fit for a message: one line, no control characters, only the end where it is long."""
     words = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return words if len(words) <= limit else f"… {words[-limit:]}"

@@ -1,4 +1,4 @@
-"""What a judge backend is. Whoever adds one implements `Backend` and registers a factory; nothing else is asked.
+"""The interface of a judge backend: implement `Backend` and register a factory to add one.
 
 In a package's `pyproject.toml`:
 
@@ -6,7 +6,7 @@ In a package's `pyproject.toml`:
     oracle = "my_package.judge:open_oracle"
 
 and in the module: `def open_oracle(config: JudgeConfig, project_root: Path, trusted: bool) -> Backend`. Then
-`judge.backend = "oracle"` asks it. docs/judging.md has the whole of it.
+`judge.backend = "oracle"` asks it. docs/judging.md has the details.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ _SO_FAR: ContextVar[list[str] | None] = ContextVar("so_far", default=None)
 
 @runtime_checkable
 class Backend(Protocol):
-    """A judge. All of it runs in the caller's event loop: what blocks, blocks everything, and no limit can help.
+    """A judge. It runs in the caller's event loop: what blocks, blocks everything, and no limit can help.
 
     Every failure is a `JudgeError` that says what happened and what to do, with what came in its `raw`. Any other
-    exception is taken for one, but says less. The limits of a request are held from outside, whatever a backend does.
+    exception is treated as one, but says less. The limits of a request are enforced from outside, whatever it does.
     """
 
     name: str
 
     async def ask(self, request: JudgeRequest) -> JudgeReply:
-        """Put one question, and return the reply as it came: nobody reads it here.
+        """Ask one question, and return the reply unparsed.
 
         Called several times at once, for the members of a panel too; no member may see another's reply. Cancelled
-        when `request.seconds` are over: end what was started, call `keep_so_far` with what came, and let it pass.
+        when `request.seconds` are over: end what was started, call `keep_so_far` with the output so far, and re-raise.
         """
         ...
 
     async def repair(self, request: JudgeRequest, reply: JudgeReply, faults: str) -> JudgeReply:
         """Ask once more, because `reply` could not be read, for the reasons in `faults`.
 
-        A backend that keeps no conversation does `return await self.ask(with_faults(request, faults))`.
+        A backend without a conversation does `return await self.ask(with_faults(request, faults))`.
         """
         ...
 
     def settings(self) -> dict[str, Any]:
-        """What a verdict rests on besides the question, as JSON data: name, model, digest of what runs, options.
+        """What a verdict depends on besides the question, as JSON data: name, model, digest of what runs, options.
 
-        Part of a verdict's key: where it changes, what was answered before is asked again. No time, no secret.
+        Part of a verdict's key: when it changes, earlier questions are asked again. It must hold no time and no secret.
         """
         ...
 
@@ -59,9 +59,9 @@ class Backend(Protocol):
 
 
 def with_faults(request: JudgeRequest, faults: str) -> JudgeRequest:
-    """The question again, with why the first reply could not be read. Another question, so another digest.
+    """The question again, with why the first reply could not be read: a new question, with a new digest.
 
-    The first reply itself is not repeated: what it took over from the files would come back as our own words.
+    The first reply itself is not repeated: what it took from the files would come back as our own words.
     """
     text = (
         f"{request.prompt}\n\nYou were asked this before, and your reply could not be used:\n{faults}\n"
@@ -72,13 +72,13 @@ def with_faults(request: JudgeRequest, faults: str) -> JudgeRequest:
 
 
 def keep_so_far(text: str) -> None:
-    """Called by a backend that is being cut off: what had come by then, kept in the error's `raw`."""
-    if (kept := _SO_FAR.get()) is not None:
-        kept.append(text)
+    """For a backend that is being cut off: save its output so far in the error's `raw`."""
+    if (collected := _SO_FAR.get()) is not None:
+        collected.append(text)
 
 
 def collect_so_far() -> list[str]:
-    """Where `keep_so_far` puts it, for all that is called from here on in this task."""
-    kept: list[str] = []
-    _SO_FAR.set(kept)
-    return kept
+    """The list that `keep_so_far` appends to, for everything called from here on in this task."""
+    collected: list[str] = []
+    _SO_FAR.set(collected)
+    return collected

@@ -1,4 +1,4 @@
-"""From `judge.backend` to a backend: what is built in, and what an installed package registers."""
+"""Opens the backend that `judge.backend` names: a built-in one, or one that an installed package registers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from autoscirub.models import JudgeConfig
 
 ENTRY_POINTS = "autoscirub.judges"
-"""The group that a package registers its factory in, under the name that `judge.backend` then has."""
+"""The entry point group in which a package registers its factory, under the name that `judge.backend` selects."""
 
 BUILT_IN = ("none", "command", "replay")
 """A package that registers one of these names is not asked: it cannot take over what is built in."""
@@ -24,16 +24,16 @@ BUILT_IN = ("none", "command", "replay")
 def open_backend(config: JudgeConfig, root: Path, *, trusted: bool) -> Backend | None:
     """The judge that the configuration names; None for "none".
 
-    Opening runs nothing of the project's: a `command` that is not `trusted` is opened, so that what it answered
-    before can be looked up, and refuses to be asked. Raises ConfigError: a name that nobody knows, a setting that it
-    needs and is not there, a registered package that cannot be used.
+    Opening runs nothing of the project's: a `command` that is not `trusted` is opened too, so that its earlier
+    answers can be looked up, but refuses to be asked. Raises ConfigError for an unknown name, a setting that is
+    missing, and a registered package that cannot be used.
     """
     name = config.backend
     if name == "none":
         return None
     if name == "command":
         from autoscirub.judging.backends.command import CommandBackend
-        from autoscirub.judging.backends.command_program import JudgeProgram
+        from autoscirub.judging.backends.judge_program import JudgeProgram
 
         if config.command is None:
             raise ConfigError(
@@ -75,7 +75,7 @@ def _registered(name: str, config: JudgeConfig, root: Path, *, trusted: bool) ->
         factory = entry.load()
     except (Exception, SystemExit) as cause:  # somebody else's module, in whatever state it is
         raise ConfigError(
-            f"{who}: cannot be loaded: {_told(cause)}; update that package, or uninstall it"
+            f"{who}: cannot be loaded: {_describe(cause)}; update that package, or uninstall it"
         ) from cause
     if not callable(factory):
         raise ConfigError(
@@ -87,14 +87,14 @@ def _registered(name: str, config: JudgeConfig, root: Path, *, trusted: bool) ->
         raise
     except (Exception, SystemExit) as cause:  # as above
         raise ConfigError(
-            f"{who}: cannot be opened: {_told(cause)}; update that package, or uninstall it"
+            f"{who}: cannot be opened: {_describe(cause)}; update that package, or uninstall it"
         ) from cause
     missing = [part for part in ("ask", "settings", "price") if not callable(getattr(backend, part, None))]
     if not isinstance(getattr(backend, "name", None), str):
         missing.insert(0, "name")
     if missing:
         raise ConfigError(
-            f"{who}: gave {type(backend).__name__}, which is no judge: it lacks {', '.join(missing)}; "
+            f"{who}: gave {type(backend).__name__}, which is not a judge: it lacks {', '.join(missing)}; "
             "tell whoever wrote that package"
         )
     typed: Backend = backend
@@ -105,5 +105,5 @@ def _package(entry: EntryPoint) -> str:
     return entry.dist.name if entry.dist is not None else "an unknown package"
 
 
-def _told(cause: BaseException) -> str:
+def _describe(cause: BaseException) -> str:
     return f"{type(cause).__name__}: {one_line(str(cause))}"

@@ -1,6 +1,6 @@
-"""The `replay` backend: replies that were recorded, without asking anybody. And recording those of any backend.
+"""The `replay` backend: answers with recorded replies, without asking anybody; also records those of any backend.
 
-A record is a file that anyone can write: it shows what a judge said once, to those who trust its folder.
+A record is a file that anyone can write: it shows what a judge once replied, to those who trust its folder.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ def record_name(request: JudgeRequest) -> str:
 
 
 def record_reply(folder: Path, request: JudgeRequest, reply: JudgeReply) -> Path:
-    """Record a reply, so that `replay` can give it. Raises StateError where the folder cannot be written."""
+    """Record a reply for `replay`. Raises StateError where the folder cannot be written."""
     path = folder / record_name(request)
     write_atomic(path, strict_json(reply).encode())
     return path
 
 
 class ReplayBackend:
-    """What was recorded, and nothing else."""
+    """A judge that knows recorded replies and nothing else."""
 
     name = "replay"
 
@@ -47,7 +47,7 @@ class ReplayBackend:
         self._named, self._root, self._folder = folder, root, root / folder
 
     def settings(self) -> dict[str, Any]:
-        """The folder. Which records it holds is no part of it: another one would ask all of them again."""
+        """The folder alone, not which records it holds: otherwise each new record would cause all to be asked again."""
         return {"backend": self.name, "replay": self._named}
 
     def price(self, request: JudgeRequest) -> float | None:  # noqa: ARG002 - the protocol's
@@ -76,7 +76,7 @@ class ReplayBackend:
             first = cause.errors(include_url=False)[0]
             where = ".".join(map(str, first["loc"])) or "the document"
             raise JudgeError(
-                f"judge replay: {path}: is no recorded reply: {where}: {first['msg']}; record it again",
+                f"judge replay: {path}: is not a recorded reply: {where}: {first['msg']}; record it again",
                 _raw(data),
             ) from None
         paid = reply.usage.cost_usd

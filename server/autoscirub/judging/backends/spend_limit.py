@@ -1,4 +1,4 @@
-"""What judging may cost, and has cost: looked at before each ask."""
+"""Limits what judging may cost per round and per day, checked before each question."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from autoscirub.errors import JudgeError
 
 
 class NotAsked(JudgeError):  # noqa: N818 - that nobody was asked is the error
-    """Raised where asking would go over a limit, so that nobody was asked. Not told apart outside of this room."""
+    """Raised where asking would exceed a limit, so nobody was asked. Outside of this room it is any JudgeError."""
 
 
 class SpendLimit:
-    """The money of a round and of a day. None: no limit.
+    """How much a round and a day may cost. None: no limit.
 
     Before an ask, what was paid, what the asks under way should cost and what this one should cost must fit.
     A price that is unknown fits as long as the limit is not reached, because refusing it would refuse every backend
-    that tells no prices; so a limit may be overrun by the answers that are waited for at that moment, each by its
-    own `judge.money` where the backend says what it cost. What an answer cost is unknown where nobody says: then the
-    estimate counts, and without one nothing does, but `unknown` says how many. What is free is always asked.
+    that reports no prices; so the answers under way at that moment may exceed a limit, each by its own `judge.money`
+    where the backend reports its cost. Where a cost is not reported the estimate counts, and without one nothing
+    does, but `unknown` says how many there were. What is free is always asked.
     """
 
     def __init__(
@@ -34,15 +34,15 @@ class SpendLimit:
         self.limit_round, self.limit_day = limit_round, limit_day
         self.spent_round, self.spent_day = spent_round, spent_day
         self.spent = 0.0
-        """US dollars paid from this purse, estimates included."""
+        """US dollars paid since this object was made, estimates included."""
         self.estimated = 0
-        """Answers whose cost nobody told, counted as estimated."""
+        """Answers whose cost was not reported, counted as estimated."""
         self.unknown = 0
-        """Answers whose cost nobody told or estimated; they are not in `spent`."""
+        """Answers whose cost was neither reported nor estimated; they are not in `spent`."""
         self._held = 0.0
 
     def hold(self, price: float | None) -> None:
-        """Keep an ask's price back. Raises JudgeError, naming the limit, where it does not fit."""
+        """Reserve the price of a question. Raises JudgeError, naming the limit, where it does not fit."""
         if price == 0:
             return
         for key, limit, before in (
@@ -53,15 +53,15 @@ class SpendLimit:
                 continue
             taken = before + self.spent + self._held
             if taken >= limit or taken + (price or 0.0) > limit:
-                costs = "at a price that is unknown" if price is None else f"for about ${price:.4g}"
+                costs = "an unknown amount" if price is None else f"about ${price:.4g}"
                 raise NotAsked(
                     f"not asked: money limit reached: ${taken:.4g} of ${limit:.4g} ({key}) are spent or promised, "
-                    f"and this answer comes {costs}; wait, or raise {key}"
+                    f"and this answer would cost {costs}; wait, or raise {key}"
                 )
         self._held += price or 0.0
 
     def settle(self, price: float | None, cost: float | None) -> None:
-        """The ask that was held at `price` has ended, and cost what it cost; None: nobody says."""
+        """A question reserved at `price` has been answered at `cost`; None: the cost is unknown."""
         self._held = max(0.0, self._held - (price or 0.0))
         if cost is not None:
             self.spent += cost
@@ -72,12 +72,12 @@ class SpendLimit:
             self.unknown += 1
 
     def release(self, price: float | None) -> None:
-        """What was held at `price` was never asked."""
+        """A question reserved at `price` was never asked."""
         self._held = max(0.0, self._held - (price or 0.0))
 
     @property
-    def said(self) -> str:
-        """What was spent, in a line."""
+    def summary(self) -> str:
+        """What was spent, in one line."""
         parts = [f"${self.spent:.4g} spent"]
         if self.estimated:
             parts.append(f"{self.estimated} of it by estimate")

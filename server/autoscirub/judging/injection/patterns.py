@@ -1,7 +1,7 @@
-"""What text that addresses a judge looks like, as data.
+"""Patterns of text that addresses a judge, as data.
 
 Each pattern has words of which one must occur before it is tried. A space in a pattern stands for what may separate
-words in a comment that runs over lines. Ordinary science prose must not be found: the tests hold a table of it.
+words in a comment that runs over lines. Ordinary scientific prose must not match: the tests hold a table of it.
 """
 
 from __future__ import annotations

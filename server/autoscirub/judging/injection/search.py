@@ -1,6 +1,6 @@
-"""Text in a project that addresses a judge. What it says changes nothing; that it is there is told to whoever reads.
+"""Searches a project for text that addresses the judge, so that readers learn of it; it never changes a verdict.
 
-The patterns are data, in `patterns.py`. A find is a concern for a reader, not a judgement: code that
+The patterns are data, in `patterns.py`. A match is a concern for a reader, not a judgement: code that
 works with chat models has such text too.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_SEARCHED = 4_000_000
-"""Bytes of a file that are searched; a larger one is told as not searched."""
+"""Bytes of the largest file that is searched; a larger one is reported as not searched."""
 _MAX_FILES = 20_000
 _MAX_BYTES = 256_000_000
 _PER_FILE = 20
@@ -47,7 +47,7 @@ class InjectionMatch(NamedTuple):
 
 @dataclass
 class InjectionSearch:
-    """What a search found, and what it did not look into, with why."""
+    """What a search found, and the files that it did not search, each with the reason."""
 
     found: list[InjectionMatch] = field(default_factory=list)
     unsearched: list[tuple[str, str]] = field(default_factory=list)
@@ -66,13 +66,13 @@ def addresses(text: str) -> bool:
 def search_addressing(root: Path, files: Iterable[str | Path]) -> InjectionSearch:
     """Every place in `files` (paths from `root`) that addresses a judge, by path and line; each line once.
 
-    And what could not be searched: links, special files, what is too large or too much.
+    Files that could not be searched are listed too: links, special files, and those too large or too numerous.
     """
     searched, left = InjectionSearch(), _MAX_BYTES
     for count, name in enumerate(sorted({os.fspath(file) for file in files})):
         path = PurePosixPath(name).as_posix()
         if count >= _MAX_FILES or left <= 0 or len(searched.found) >= _IN_ALL:
-            searched.unsearched.append((path, "more files, bytes or finds than one search takes"))
+            searched.unsearched.append((path, "more files, bytes or matches than one search covers"))
             continue
         try:
             data = read_regular(root / path, limit=MAX_SEARCHED, within=root, error=BlindingError)
@@ -89,7 +89,7 @@ def search_addressing(root: Path, files: Iterable[str | Path]) -> InjectionSearc
 
 
 def _is_binary(path: Path, root: Path) -> bool:
-    """Whether a file that is not read whole is certainly none of text."""
+    """Whether a file that is too large to read whole is certainly not text."""
     try:
         with closing(regular_chunks(path, size=HEAD, within=root, error=BlindingError)) as chunks:
             return decoded(next(chunks, b"")) is None
@@ -124,10 +124,10 @@ def _in(text: str, path: str) -> Iterator[InjectionMatch]:
 
 
 def _folded(line: str) -> str:
-    """What a reader takes a line for: wide and styled letters as plain ones, nothing between them that is not seen."""
+    """A line as a reader sees it: wide and styled letters as plain ones, invisible characters removed."""
     if line.isascii():
         return line
-    kept = (
+    visible = (
         c for c in unicodedata.normalize("NFKC", line) if unicodedata.category(c) != "Cf" or c >= "\U000e0000"
     )
-    return "".join(kept).replace("\n", " ")
+    return "".join(visible).replace("\n", " ")

@@ -1,4 +1,4 @@
-"""What a judge may be shown: the built-in profiles, what is withheld whatever they include, and a project's own."""
+"""Loads the profile that says which files a judge may see: a built-in one, or one that the project configures."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from autoscirub.checks import find_report, result_places
 from autoscirub.checks.artifacts import path_faults
 from autoscirub.checks.predictions import LOCK_NAME, PREDICTIONS_NAME
-from autoscirub.checks.rubric import SHORT_NAME
 from autoscirub.errors import BlindingError
 from autoscirub.judging.profiles.patterns import Patterns
 from autoscirub.judging.profiles.rules import NO_RULE, Rule, folded, rule_for
@@ -35,7 +34,7 @@ HYPOTHESIS_FILES = (
     "pixi.toml",
     "results/",
 )
-"""What `hypothesis` shows, and the results file where it lies elsewhere: layer 1 decided on it."""
+"""What `hypothesis` shows, and the results file where it lies elsewhere: the code's decision rests on that file."""
 
 _THE_REPORT = "report.md"
 _RENDERED = frozenset(
@@ -49,21 +48,21 @@ _CONFIGURATION = Rule("configuration", compared=True)
 
 @dataclass(frozen=True)
 class Profile:
-    """What is shown: what is allowed, and of that what a criterion names; less what is withheld."""
+    """Which files a judge may see: those allowed that the criterion, if any, names, without the withheld ones."""
 
     name: str
     allowed: Patterns
     named: Patterns
     excluded: Patterns = field(default_factory=Patterns)
     links: frozenset[str] = frozenset()
-    """Links that may be followed out of the project, word for word: a pattern would name one planted later too."""
+    """Links that may be followed out of the project, by exact name: a pattern would also match one planted later."""
     blind: bool = True
     """Whether the report is withheld."""
     report: str | None = None
     configuration: str | None = None
 
     def withholds(self, path: str) -> Rule:
-        """Why the file or folder at `path` is withheld, by its own name; those above it are not looked at."""
+        """Why the file or folder at `path` is withheld, by its own name; its parent folders are not checked."""
         rule = rule_for(path)
         if rule is not NO_RULE:
             return rule
@@ -84,19 +83,19 @@ class Profile:
         return usual or (self.report is not None and stem == posixpath.splitext(folded(self.report))[0])
 
     def follows(self, path: str) -> bool:
-        """Whether the link at `path` may lead out of the project: it, or something behind it, is named."""
+        """Whether the link at `path` may lead out of the project: it, or something below it, is named."""
         return any(named == path or named.startswith(f"{path}/") for named in self.links)
 
 
 def profile_names(config: ProjectConfig) -> list[str]:
-    """Every profile that there is here."""
+    """The names of all profiles: the built-in ones and the project's own."""
     return sorted({HYPOTHESIS, CRITERION, *config.profiles})
 
 
 def load_profile(project: Project, name: str, criterion: Criterion | None = None) -> Profile:
     """The profile `name` of a project, for one criterion where one is given.
 
-    A profile of the project's own begins as `hypothesis` does, blind to the report unless its `include` names the
+    A project's own profile starts from `hypothesis`: blind to the report unless its `include` names the
     report word for word. Raises BlindingError for a profile that is not there, a path in it that leaves the
     project, and `hypothesis` with a criterion; ConfigError where two reports or results files disagree.
     """
@@ -110,7 +109,7 @@ def load_profile(project: Project, name: str, criterion: Criterion | None = None
     if name == HYPOTHESIS and criterion is not None:
         raise BlindingError(
             f"the profile {HYPOTHESIS} is not about a criterion, and {criterion.criterion_id!r} was named; "
-            f"leave the criterion out, or take the profile {CRITERION}"
+            f"leave the criterion out, or use the profile {CRITERION}"
         )
     own = own or ProfileConfig()
     for key in ("include", "exclude", "links"):
@@ -126,7 +125,7 @@ def load_profile(project: Project, name: str, criterion: Criterion | None = None
     if criterion is not None and named:
         report = find_report(project.root, config.report)
         named += [report] if report is not None else []
-    shown_report = name == CRITERION or any(
+    report_visible = name == CRITERION or any(
         folded(Patterns.plain(entry)) == folded(config.report or _THE_REPORT) for entry in own.include
     )
     source = project.location.config.source
@@ -134,10 +133,10 @@ def load_profile(project: Project, name: str, criterion: Criterion | None = None
         name,
         allowed,
         Patterns(named or ["."]),
-        # The rubric is the trusted side's: what the other criteria ask, and how they weigh, is no evidence.
-        Patterns([*own.exclude, *((config.rubric or SHORT_NAME, LOCK_NAME) if name == CRITERION else ())]),
+        # The rubric is on the trusted side: what the other criteria ask, and their weights, are no evidence.
+        Patterns([*own.exclude, *((config.rubric_file, LOCK_NAME) if name == CRITERION else ())]),
         frozenset(Patterns.plain(entry) for entry in (*own.links, *sources)),
-        blind=name == HYPOTHESIS or not shown_report,
+        blind=name == HYPOTHESIS or not report_visible,
         report=Patterns.plain(config.report) if config.report else None,
         configuration=source,
     )
@@ -152,17 +151,17 @@ def _refuse_outside(name: str, key: str, entries: list[str]) -> None:
 
 
 def _sources(criterion: Criterion | None) -> Iterator[str]:
-    """The data sources that could be paths of the project; others are words, such as the name of a data set."""
+    """The data sources that could be paths of the project; the others are descriptions, such as a data set's name."""
     for entry in criterion.data_sources if criterion is not None else ():
         if path_faults(entry) is None:
             yield entry
 
 
 def _named(root: Path, config: ProjectConfig, criterion: Criterion, sources: list[str]) -> Iterator[str]:
-    """The files that a criterion names; none: it is about all that the profile allows.
+    """The files that a criterion names; without any, it is about everything that the profile allows.
 
-    A data source counts where something is there under its words, or as a pattern with a `*`. An expression names
-    keys, not files: it brings the results along where other files are named, and narrows nothing by itself.
+    A data source counts where a file or folder of that name exists, or as a pattern with a `*`. An expression names
+    keys, not files: it adds the results where other files are named, and does not narrow the selection by itself.
     """
     for entry in sources:
         pattern = "*" in entry and not any(character.isspace() for character in entry)

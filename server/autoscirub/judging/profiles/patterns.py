@@ -1,4 +1,4 @@
-"""Files, folders and patterns of a project, as one thing that a path is held against."""
+"""Sets of files, folders and glob patterns that a path of the project is matched against."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Patterns:
     def __init__(self, patterns: Iterable[str] = ()) -> None:
         plain = [self.plain(pattern) for pattern in patterns]
         self._exact = frozenset(plain)
-        """The words as they are, also those of a pattern: a file may be called `data[1].csv`."""
+        """The entries as written, patterns too: a file may be called `data[1].csv`."""
         self._all = "." in self._exact
         self._above = frozenset(folder for path in plain for folder in prefixes(path)[:-1])
         globs = [pattern for pattern in plain if _WILD.search(pattern)]
@@ -28,7 +28,7 @@ class Patterns:
 
     @property
     def words(self) -> frozenset[str]:
-        """Every entry by its own words."""
+        """Every entry as it is written."""
         return self._exact
 
     @staticmethod
@@ -38,19 +38,19 @@ class Patterns:
 
     @staticmethod
     def literal(path: str) -> str:
-        """A path as a pattern that fits it alone."""
+        """A path as a pattern that matches only it."""
         return _WILD.sub(lambda found: f"[{found[0]}]", path)
 
     def holds(self, path: str) -> bool:
-        """Whether one of them is `path` itself, or fits it; a folder above it is not looked at."""
+        """Whether an entry is or matches `path` itself; its parent folders are not checked."""
         return self._all or path in self._exact or (self._glob is not None and self._glob(path) is not None)
 
     def holds_below(self, path: str) -> bool:
-        """Whether one of them is `path` or a folder above it."""
+        """Whether an entry is or matches `path` or one of its parent folders."""
         return any(self.holds(prefix) for prefix in prefixes(path))
 
     def may_hold_in(self, folder: str) -> bool:
-        """Whether something below `folder` could be one of them."""
+        """Whether an entry could match something below `folder`."""
         inside = f"{folder}/"
         return (
             self._all

@@ -1,4 +1,4 @@
-"""What no judge is shown, whatever a profile includes: tables of names, and why."""
+"""Names of files and folders that no judge may see, whatever a profile includes, each with the reason."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fnmatch import translate
 
 @dataclass(frozen=True)
 class Rule:
-    """Why something is withheld, and whether every file with the same bytes is, too."""
+    """Why something is withheld, and whether files with the same bytes are withheld too."""
 
     why: str
     compared: bool = False
@@ -109,8 +109,8 @@ WITHHELD: tuple[tuple[Rule, tuple[str, ...]], ...] = (
         ),
     ),
 )
-"""In this order, folded. A name counts wherever it is; one after a slash only at the top of the project, and one after
-a folder only in a folder of that name."""
+"""In this order, case-folded. A name matches in every folder; `/name` only at the top of the project, and
+`folder/name` only in a folder of that name."""
 
 _EXACT: dict[str, Rule] = {}
 _GLOBS: list[tuple[str, Rule]] = []
@@ -125,9 +125,9 @@ _EACH_GLOB = tuple((re.compile(translate(name)).match, rule) for name, rule in _
 
 
 def folded(name: str) -> str:
-    """A name as a file system that ignores case, or a reader, would take it: `AGENTS.MD` is `agents.md`.
+    """A name as a case-insensitive file system, or a reader, would take it: `AGENTS.MD` is `agents.md`.
 
-    Look-alikes such as full-width letters are folded too; what cannot be seen, such as a joiner, is taken out.
+    Look-alikes such as full-width letters are folded too; invisible characters such as joiners are removed.
     """
     if name.isascii():
         return name.lower()
@@ -136,7 +136,7 @@ def folded(name: str) -> str:
 
 
 def rule_for(path: str) -> Rule:
-    """The rule for a path by its own name and that of its folder; NO_RULE without one."""
+    """The rule for a path, by its own name and its folder's; NO_RULE where none matches."""
     above, _, last = path.rpartition("/")
     name = folded(last)
     found = _EXACT.get(name)

@@ -1,8 +1,8 @@
-"""Showing files to a judge as data: between random marks, line by line, with nothing in them that looks like a mark.
+"""Frames file contents as data in a prompt, between random marks that no file can imitate.
 
 A judge reads whatever a project's files say. Three things keep a file's text from passing for ours: the marks around it
-carry a code that nobody could know when the file was written; every line of it begins with a number and a bar, so that
-none can begin like a mark; and what looks like a mark all the same is broken.
+carry a random code that nobody could know when the file was written; every line begins with a number and a bar, so
+that none can begin like a mark; and anything that still looks like a mark is broken up.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import unicodedata
 _NONCE = re.compile(r"[0-9a-zA-Z]{16,128}")
 _LINE_END = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _LOOKS_LIKE_A_MARK = re.compile(r"[<＜‹«〈《](?=[^\n\w]{0,10}(?:end\W{0,10})?judged)", re.IGNORECASE)
-# Half of what hides text from a person and not from a model: controls, marks of direction, tags. Joiners stay: emoji
+# Characters that hide text from a person but not from a model: controls, direction marks, tags. Joiners stay: emoji
 # and several scripts need them.
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
@@ -22,24 +22,24 @@ _HIDDEN = re.compile(
 )
 _LONGEST_LINE = 10_000
 _TAIL = 3
-"""A text that is too long is shown from its beginning, and a part in so many from its end."""
+"""A text that is too long is shown from its beginning; one part in so many comes from its end."""
 
 
 def plain(text: str) -> str:
-    """`text` with every character that is not seen written out, such as `\\u{200b}`; tabs and line feeds stay."""
+    """`text` with every invisible character written out, such as `\\u{200b}`; tabs and line feeds stay."""
     return _HIDDEN.sub(lambda found: f"\\u{{{ord(found[0]):x}}}", text)
 
 
-def shown_path(path: str) -> str:
+def quoted_path(path: str) -> str:
     """A path as one quoted word: whatever a file is called, its name stays on one line and ends where it ends."""
     short = path if len(path) <= 300 else f"{path[:200]}…{path[-90:]}"
     return json.dumps(_broken(plain(short)), ensure_ascii=False)
 
 
 def frame(text: str, nonce: str, *, limit: int, numbered: bool = True) -> str:
-    """`text` between marks with `nonce`, its lines numbered; past `limit` characters the middle is left out, and said.
+    """`text` between marks with `nonce`, its lines numbered; past `limit` characters the middle is left out, and noted.
 
-    Raises ValueError for a nonce that is none: 16 to 128 letters and digits.
+    Raises ValueError for a nonce that is not 16 to 128 letters and digits.
     """
     if not _NONCE.fullmatch(nonce):
         raise ValueError(f"the nonce {nonce[:40]!r} is not 16 to 128 ASCII letters and digits")
@@ -63,7 +63,7 @@ def _line(line: str) -> str:
 
 
 def _broken(text: str) -> str:
-    """What looks like one of our marks no longer does, also when it is written with look-alike letters."""
+    """Break up what looks like one of our marks, even when it is written with look-alike letters."""
     if text.isascii():
         return _LOOKS_LIKE_A_MARK.sub("(", text)
     folded = unicodedata.normalize("NFKC", text)
@@ -79,15 +79,15 @@ def _within(lines: list[str], limit: int) -> list[str]:
     first = _how_many(lines, limit - tail)
     last = _how_many(lines[:first:-1], tail)
     left = lines[first : len(lines) - last]
-    said = (
+    omission = (
         f"… lines {first + 1:,} to {first + len(left):,} of {len(lines):,} are not shown here "
         f"({sum(map(len, left)):,} characters); read them in the file …"
     )
-    return [*lines[:first], said, *lines[len(lines) - last :]]
+    return [*lines[:first], omission, *lines[len(lines) - last :]]
 
 
 def _how_many(lines: list[str], room: int) -> int:
-    """How many whole lines fit."""
+    """How many whole lines fit into `room` characters."""
     for count, line in enumerate(lines):
         room -= len(line) + 1
         if room < 0:

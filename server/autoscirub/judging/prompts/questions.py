@@ -1,7 +1,7 @@
-"""What a judge is asked: the question from the trusted side, the files as data, and the shape of the answer.
+"""Builds the prompts for a judge: the question from the frozen rubric or predictions, the files as data, the schema.
 
-The texts are in `prompts/`, with golden files in the tests. Whoever changes one, or the order of what is put into it,
-raises `PROMPT_VERSION`: verdicts that were reached on another prompt are then asked for again.
+The texts are the `.txt` files here, with golden files in the tests. Whoever changes one, or the order of what is put
+into it, raises `PROMPT_VERSION`: verdicts that were given on another prompt are then asked for again.
 """
 
 from __future__ import annotations
@@ -14,22 +14,20 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from autoscirub.judging.prompts.framing import frame, plain, shown_path
+from autoscirub.judging.prompts.framing import frame, plain, quoted_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from autoscirub.models import Criterion, WorkspaceManifest
 
-PROMPT_VERSION = "1"
-REPORT_SHOWN = 60_000
-"""Characters of the report that stand in the question; the rest is read with the tools."""
+PROMPT_VERSION = "2"
 FILES_LISTED = 500
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """One question. `digest` is over all that is asked but the random code in the marks."""
+    """One question. `digest` covers everything in it except the random code in the marks."""
 
     system: str
     text: str
@@ -39,24 +37,28 @@ class Prompt:
 
 
 def criterion_prompt(
-    criterion: Criterion, manifest: WorkspaceManifest, report: tuple[str, str] | None, nonce: str
+    criterion: Criterion,
+    manifest: WorkspaceManifest,
+    inline: Sequence[tuple[str, str]],
+    nonce: str,
+    *,
+    avoid: Sequence[str] = (),
 ) -> Prompt:
     """The question whether one criterion is satisfied.
 
-    `criterion` comes from the frozen rubric, never from the workspace. `report` is the report's path and text; None
-    where there is none. `nonce` is fresh for each question: `secrets.token_hex(16)`.
+    `criterion` and `avoid` (the claims that the report must not make) come from the frozen rubric, never from the
+    workspace. `inline`: the path and text of each file that stands in the question, the report first. `nonce` is fresh
+    for each question: `secrets.token_hex(16)`.
     """
-    if report is None:
-        shown = "There is no report among the files."
-    else:
-        shown = f"The report, {shown_path(report[0])}:\n{frame(report[1], nonce, limit=REPORT_SHOWN)}"
     values = {
-        "criterion": "\n".join(_criterion_lines(criterion, manifest)),
+        "criterion": "\n".join(
+            [*_criterion_lines(criterion, manifest), *_listed("claims that the report must not make", avoid)]
+        ),
         "id": json.dumps(criterion.criterion_id, ensure_ascii=False),
         "files": _files(manifest, nonce),
-        "report": shown,
+        "inline": _inline(inline, nonce),
     }
-    basis = [values["criterion"], _sizes(manifest), list(report or ())]
+    basis = [values["criterion"], _sizes(manifest), [list(file) for file in inline]]
     return _prompt("criterion", values, criterion_schema(criterion.criterion_id), basis)
 
 
@@ -65,24 +67,28 @@ def hypothesis_prompt(
     predictions: Sequence[str],
     analysis_plan: str,
     manifest: WorkspaceManifest,
+    inline: Sequence[tuple[str, str]],
     nonce: str,
     *,
     results_contract: Mapping[str, str] | None = None,
-    question: str | None = None,
 ) -> Prompt:
-    """The question whether the evidence supports the hypothesis. All texts come from the frozen predictions."""
+    """The question whether the evidence supports the hypothesis. What is asked comes from the frozen predictions.
+
+    `inline`: the path and text of each file that stands in the question: QUESTION.md, the results, the code.
+    """
     lines = [
-        *_said("THE QUESTION", [question] if question else []),
-        *_said("THE HYPOTHESIS", [hypothesis]),
-        *_said("ITS PREDICTIONS", predictions),
-        *_said("THE PLAN OF THE ANALYSIS", [analysis_plan]),
-        *_said(
+        *_section("THE HYPOTHESIS", [hypothesis]),
+        *_section("ITS PREDICTIONS", predictions),
+        *_section("THE PLAN OF THE ANALYSIS", [analysis_plan]),
+        *_section(
             "WHAT THE RESULTS MEAN",
             [f"{key}: {meaning}" for key, meaning in (results_contract or {}).items()],
         ),
     ]
-    values = {"registered": "\n".join(lines).rstrip(), "files": _files(manifest, nonce)}
-    return _prompt("hypothesis", values, hypothesis_schema(), [values["registered"], _sizes(manifest)])
+    registered = "\n".join(lines).rstrip()
+    values = {"registered": registered, "files": _files(manifest, nonce), "inline": _inline(inline, nonce)}
+    basis = [registered, _sizes(manifest), [list(file) for file in inline]]
+    return _prompt("hypothesis", values, hypothesis_schema(), basis)
 
 
 def criterion_schema(criterion_id: str) -> dict[str, Any]:
@@ -91,7 +97,7 @@ def criterion_schema(criterion_id: str) -> dict[str, Any]:
         {
             "criterion_id": {"type": "string", "enum": [criterion_id]},
             "reasoning": {"type": "string"},
-            "evidence_found": _LIST,
+            "evidence": _EVIDENCE,
             "evidence_gap": {"type": "string"},
             "required_actions": _LIST,
             "artifact_references": _LIST,
@@ -106,14 +112,12 @@ def hypothesis_schema() -> dict[str, Any]:
     return _schema(
         {
             "reasoning": {"type": "string"},
+            "evidence": _EVIDENCE,
             "concerns": _LIST,
             "confidence": {"type": ["number", "null"]},
             "supports_hypothesis": {"type": ["boolean", "null"]},
         }
     )
-
-
-_LIST = {"type": "array", "items": {"type": "string"}}
 
 
 def _schema(properties: dict[str, Any]) -> dict[str, Any]:
@@ -126,6 +130,26 @@ def _schema(properties: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+_LIST = {"type": "array", "items": {"type": "string"}}
+_PLACE = _schema(
+    {
+        "kind": {"type": "string", "enum": ["key", "line", "cell", "quote", "page"]},
+        "where": {"type": "string"},
+    }
+)
+_EVIDENCE = {
+    "type": "array",
+    "items": _schema(
+        {
+            "path": {"type": "string"},
+            "at": _PLACE,
+            "value": {"type": ["string", "number", "boolean", "null"]},
+            "shows": {"type": "string"},
+        }
+    ),
+}
+
+
 @functools.cache
 def _text(name: str) -> str:
     return (Path(__file__).parent / f"{name}.txt").read_text(encoding="utf-8")
@@ -134,7 +158,7 @@ def _text(name: str) -> str:
 def _prompt(name: str, values: dict[str, str], schema: dict[str, Any], basis: list[Any]) -> Prompt:
     system, template = _text("judge").strip(), _text(name)
     text = Template(template).substitute(values).strip()
-    # What goes into the frames, not the frames: those differ with every code.
+    # Over the framed contents, not the frames: those differ with every random code.
     whole = json.dumps(
         [PROMPT_VERSION, system, template, schema, basis], ensure_ascii=True, sort_keys=True, allow_nan=False
     )
@@ -142,7 +166,7 @@ def _prompt(name: str, values: dict[str, str], schema: dict[str, Any], basis: li
 
 
 def _criterion_lines(criterion: Criterion, manifest: WorkspaceManifest) -> Iterator[str]:
-    """What is asked. No priority and no weight: they say nothing of whether it is met."""
+    """What is asked. Without priority and weight: they do not bear on whether it is met."""
     yield f"id: {json.dumps(criterion.criterion_id, ensure_ascii=False)}"
     yield f"requirement: {_indented(criterion.requirement)}"
     yield from _listed("data it should use", criterion.data_sources)
@@ -171,7 +195,7 @@ def _criterion_lines(criterion: Criterion, manifest: WorkspaceManifest) -> Itera
     yield from _listed(
         "named by the criterion and not among your files",
         [
-            f"{shown_path(entry.path)}: {entry.why}"
+            f"{quoted_path(entry.path)}: {entry.why}"
             for entry in manifest.withheld
             if entry.path.rstrip("/") in named
         ],
@@ -179,21 +203,21 @@ def _criterion_lines(criterion: Criterion, manifest: WorkspaceManifest) -> Itera
 
 
 def _listed(title: str, items: Sequence[str]) -> Iterator[str]:
-    if kept := [item for item in items if item.strip()]:
+    if present := [item for item in items if item.strip()]:
         yield f"{title}:"
-        yield from (f"- {_indented(item)}" for item in kept)
+        yield from (f"- {_indented(item)}" for item in present)
 
 
-def _said(title: str, texts: Sequence[str]) -> list[str]:
-    kept = [text for text in texts if text.strip()]
-    if not kept:
+def _section(title: str, texts: Sequence[str]) -> list[str]:
+    present = [text for text in texts if text.strip()]
+    if not present:
         return []
-    marked = kept if len(kept) == 1 else [f"- {text}" for text in kept]
+    marked = present if len(present) == 1 else [f"- {text}" for text in present]
     return [title, *(_indented(text) for text in marked), ""]
 
 
 def _indented(text: str) -> str:
-    """A text of several lines, the later ones set in, so that it is seen where it ends."""
+    """A text of several lines with the later ones indented, so that one sees where it ends."""
     return "\n  ".join(plain(line) for line in text.strip().splitlines())
 
 
@@ -201,9 +225,17 @@ def _sizes(manifest: WorkspaceManifest) -> list[list[str | int]]:
     return [[file.path, file.size] for file in sorted(manifest.files, key=lambda file: file.path)]
 
 
+def _inline(files: Sequence[tuple[str, str]], nonce: str) -> str:
+    if not files:
+        return "None of them is repeated here: read them."
+    return "\n\n".join(
+        f"{quoted_path(path)}:\n{frame(text, nonce, limit=len(text) + 1)}" for path, text in files
+    )
+
+
 def _files(manifest: WorkspaceManifest, nonce: str) -> str:
     files = sorted(manifest.files, key=lambda file: file.path)
-    lines = [f"{shown_path(file.path)} ({file.size:,} bytes)" for file in files[:FILES_LISTED]]
+    lines = [f"{quoted_path(file.path)} ({file.size:,} bytes)" for file in files[:FILES_LISTED]]
     if more := len(files) - len(lines):
         lines.append(f"and {more:,} more; look for them in the folder")
     if not lines:

@@ -1,4 +1,4 @@
-"""What the tools of a judge may take and give, and the shape of what they give."""
+"""Limits on what a judge's tools read and return, and the types of what they return."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 FRAME_CHARS = 2_000
-"""Of an answer's characters: kept for what the tool itself says before and after the content."""
+"""Of an answer's characters: reserved for what the tool itself says before and after the content."""
 
 NAME_CHARS = 1_500
 """Of one path in an answer, escapes counted. A path of `path_chars` is longer only when most of it is escapes."""
@@ -31,7 +31,7 @@ class ToolBounds:
     depth: int = 64
     """Levels of folders that are entered."""
     entries: int = 50_000
-    """Files and folders that are looked at in one call."""
+    """Files and folders that are examined in one call."""
     seconds: float = 10.0
     """Wall clock of one call."""
     scan_bytes: int = 2 << 30
@@ -67,7 +67,7 @@ class ToolBounds:
 
 @dataclass(frozen=True)
 class ToolImage:
-    """A picture as it is given to a model."""
+    """A picture as a model gets it."""
 
     data: bytes
     mime_type: str
@@ -89,7 +89,7 @@ class ToolReply:
 
 @dataclass(frozen=True)
 class ToolCall:
-    """One call, as the audit keeps it. `size` is that of the answer, or of the refusal."""
+    """One call, as the audit records it. `size` is that of the answer, or of the refusal."""
 
     name: str
     arguments: dict[str, Any]
@@ -103,10 +103,10 @@ class Clock:
     """How much of a call's time is left."""
 
     seconds: float
-    _begun: float = field(default_factory=time.monotonic)
+    _started: float = field(default_factory=time.monotonic)
 
     def left(self) -> float:
-        return self.seconds - (time.monotonic() - self._begun)
+        return self.seconds - (time.monotonic() - self._started)
 
     def over(self) -> bool:
         return self.left() <= 0

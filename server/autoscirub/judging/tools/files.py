@@ -1,7 +1,7 @@
-"""Reaching what is in a workspace, and nothing else: folder by folder, never through a link, never blocking.
+"""Opens files of a workspace and nothing else: folder by folder, never through a link, never blocking.
 
 Nothing in a path is decoded or expanded: `%2e%2e`, `~`, a backslash and a look-alike slash are parts of names. What
-could lead out, `..`, a leading slash and a link, is refused, so no string has to be compared with another one.
+could lead out, `..`, a leading slash and a link, is refused, so no path strings have to be compared.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _KINDS = (
 def _kind(status: os.stat_result) -> str:
     """`file`, `folder`, or in words what it is that is not read."""
     if stat.S_ISREG(status.st_mode):
-        # A workspace holds copies. A file with a second name may be a file of the project's, or anybody's.
+        # A workspace holds copies. A file with a second name may be one of the project's, or anybody's.
         return "file" if status.st_nlink <= 1 else "a file with a second name elsewhere (a hard link)"
     if stat.S_ISDIR(status.st_mode):
         return "folder"
@@ -65,7 +65,7 @@ class FolderEntry:
 
 
 class Folder:
-    """The root of a workspace, which the tools are bound to."""
+    """The root folder of a workspace, which the tools cannot leave."""
 
     def __init__(self, root: Path | str, bounds: ToolBounds) -> None:
         """Raises BlindingError when `root` is no folder that can be read."""
@@ -185,7 +185,7 @@ class Folder:
         return ToolRefused(f"{name}: could not be opened: {error.strerror}")
 
     def scan(self, parts: Parts, most: int) -> tuple[list[FolderEntry], bool]:
-        """What is in a folder, by name, and whether that is all: at most `most` are looked at."""
+        """What is in a folder, by name, and whether that is all: at most `most` are examined."""
         found: list[FolderEntry] = []
         with self.descriptor(parts) as folder, os.scandir(folder) as entries:
             for entry in entries:

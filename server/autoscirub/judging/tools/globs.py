@@ -1,4 +1,4 @@
-"""Patterns for paths: `*`, `?` and `[…]` within a name, `**` for any number of folders. Matched while walking.
+"""Glob patterns for paths: `*`, `?` and `[…]` within a name, `**` for any number of folders; matched while walking.
 
 A pattern is a list of names to go through, so a folder that cannot lead to a match is never entered, and no pattern can
 say more than names below the workspace.
@@ -20,7 +20,7 @@ _FORM = 'write it relative to the workspace, such as "**/*.csv", "results/*.json
 
 
 class Pattern:
-    """A pattern; a state is the set of places in it that a path has come to."""
+    """A glob pattern. A state is the set of positions in it that a path so far may be at."""
 
     def __init__(self, text: object, bounds: ToolBounds) -> None:
         """Raises ToolRefused for what is no pattern, or names anything outside."""
@@ -45,24 +45,24 @@ class Pattern:
         return self._through({0})
 
     def step(self, state: frozenset[int], name: str) -> frozenset[int]:
-        """Where a path is, that was at `state` and goes on to `name`. Empty: it can match no more."""
-        reached = set()
+        """The state after `name` is added to a path that was at `state`. Empty: it can no longer match."""
+        positions = set()
         for at in state:
             if at < len(self._steps):
                 step = self._steps[at]
                 if step is None:
-                    reached |= {at, at + 1} if at == len(self._steps) - 1 else {at}
+                    positions |= {at, at + 1} if at == len(self._steps) - 1 else {at}
                 elif step.match(name):
-                    reached.add(at + 1)
-        return self._through(reached)
+                    positions.add(at + 1)
+        return self._through(positions)
 
     def _through(self, places: set[int]) -> frozenset[int]:
-        """With the places that `**`, for no folder at all, leads on to; at the end it stands for one name at least."""
-        reached = set(places)
+        """Add the positions after a `**` that stands for no folder; a final `**` stands for at least one name."""
+        positions = set(places)
         for at in range(len(self._steps) - 1):
-            if at in reached and self._steps[at] is None:
-                reached.add(at + 1)
-        return frozenset(reached)
+            if at in positions and self._steps[at] is None:
+                positions.add(at + 1)
+        return frozenset(positions)
 
     def matched(self, state: frozenset[int]) -> bool:
         return len(self._steps) in state

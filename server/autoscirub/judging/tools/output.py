@@ -1,6 +1,6 @@
-"""How a tool speaks: its own lines, names in quotes, and what files hold made harmless and put behind a mark.
+"""Formats a tool's answer so that nothing in a file can pass for the tool's own words.
 
-A judge must be able to tell what the tool says from what a file says, whatever the file says. So the tool's own
+The tool's own
 lines begin with `# `, a name is in double quotes with JSON's escapes and no mark in it, and content stands after a
 `│` that the line of a file can only follow. Nothing is random, so that the same call gives the same answer.
 """
@@ -38,15 +38,15 @@ def harmless(text: str, limit: int) -> tuple[str, int, int]:
     out: list[str] = []
     room, taken, escaped = limit, 0, 0
     for c in text:
-        kept = c
+        piece = c
         if not (c.isprintable() or c in "\t" + _JOINERS) and _hides(c):
-            kept = c.encode("unicode_escape", "surrogatepass").decode("ascii")
-        if len(kept) > room:
+            piece = c.encode("unicode_escape", "surrogatepass").decode("ascii")
+        if len(piece) > room:
             break
-        room -= len(kept)
+        room -= len(piece)
         taken += 1
-        escaped += kept is not c
-        out.append(kept)
+        escaped += piece is not c
+        out.append(piece)
     return "".join(out), taken, escaped
 
 
@@ -55,11 +55,11 @@ def named(path: object, limit: int = _NAME_IN_FRAME) -> str:
     out: list[str] = []
     room = limit
     for c in str(path)[: limit + 1]:
-        kept = json.dumps(c)[1:-1] if c in '"\\' + MARK or (_hides(c) and c not in _JOINERS) else c
-        if len(kept) > room:
+        piece = json.dumps(c)[1:-1] if c in '"\\' + MARK or (_hides(c) and c not in _JOINERS) else c
+        if len(piece) > room:
             return '"' + "".join(out) + '" (cut)'
-        room -= len(kept)
-        out.append(kept)
+        room -= len(piece)
+        out.append(piece)
     return '"' + "".join(out) + '"'
 
 
@@ -69,7 +69,7 @@ def count(number: int, one: str, many: str = "") -> str:
 
 
 class Page:
-    """One answer in the making, never longer than the bound."""
+    """An answer that is being written, never longer than the bound."""
 
     def __init__(self, bounds: ToolBounds) -> None:
         self._lines: list[str] = []
@@ -77,7 +77,7 @@ class Page:
         self._frame = FRAME_CHARS
 
     def say(self, words: str) -> None:
-        """A line of the tool's own. What of it does not fit is left off: only names are long, and `named` cuts them."""
+        """Add a line of the tool's own, cut where it does not fit: only names are long, and `named` cuts them."""
         line = f"# {words}"[: max(0, self._frame - 1)]
         if line:
             self._frame -= len(line) + 1

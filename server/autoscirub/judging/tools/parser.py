@@ -1,4 +1,4 @@
-"""The child that parses what a judge asks about: patterns, pictures, tables, notebooks, JSON, Parquet.
+"""A child program that parses untrusted files for a judge: pictures, tables, notebooks, JSON, Parquet, and searches.
 
 A program of its own, not a module of the room: it imports nothing of ours, gets the file as its standard input, and
 answers on a descriptor of its own, so that nothing a library prints can be taken for the answer. It bounds its own
@@ -37,7 +37,7 @@ def _alarm(_number: int, _frame: object) -> None:
 
 
 def _bound(job: Job) -> None:
-    """Set after the libraries are there: their address space is no measure of what a file takes."""
+    """Set the limits, after the libraries are loaded: their address space says nothing about what a file needs."""
     limits = [(resource.RLIMIT_CPU, math.ceil(job["seconds"]) + 2), (resource.RLIMIT_CORE, 0)]
     with contextlib.suppress(OSError), open("/proc/self/statm", encoding="ascii") as statm:  # noqa: PTH123
         taken = int(statm.read().split()[0]) * resource.getpagesize()
@@ -100,8 +100,8 @@ def _joined(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _shown(output: Any) -> Iterator[tuple[str, str]]:
-    """(what it is, its text) of an output, or of each picture in it that has no text here."""
+def _output_texts(output: Any) -> Iterator[tuple[str, str]]:
+    """(label, text) of an output; a picture in it has a label and no text."""
     data = output.get("data") if isinstance(output, dict) else None
     if isinstance(output, dict) and output.get("output_type") == "stream":
         yield "out", _joined(output.get("text"))
@@ -115,7 +115,7 @@ def _shown(output: Any) -> Iterator[tuple[str, str]]:
 
 
 def _cells(data: bytes) -> Iterator[tuple[str, str]]:
-    """(label, line) of a notebook's cells and what they printed. Raises ValueError when it is none."""
+    """(label, line) of a notebook's cells and their outputs. Raises ValueError when it is not a notebook."""
     notebook = json.loads(data.decode("utf-8-sig"))
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list):
@@ -128,7 +128,7 @@ def _cells(data: bytes) -> Iterator[tuple[str, str]]:
         outputs = cell.get("outputs")
         parts = [(known, _joined(cell.get("source")))]
         for output in outputs if isinstance(outputs, list) else []:
-            parts += _shown(output)
+            parts += _output_texts(output)
         for label, text in parts:
             for line in text.removesuffix("\n").split("\n"):
                 yield f"cell {number} {label}", line.removesuffix("\r")
@@ -145,15 +145,15 @@ def notebook(job: Job, source: BinaryIO) -> Reply:
 
 def _window(lines: list[tuple[str, str]], job: Job) -> list[list[Any]]:
     """[label, a part of the line, the line's length] of the lines that a call asks for and one answer can hold."""
-    kept: list[list[Any]] = []
+    visible: list[list[Any]] = []
     left, room = job["column"] - 1, job["chars"]
     for label, text in lines[: job["lines"]]:
         part = text[left : left + job["width"]]
-        kept.append([label, part, len(text)])
+        visible.append([label, part, len(text)])
         room -= len(part)
         if room < 0:
             break
-    return kept
+    return visible
 
 
 def table(job: Job, source: BinaryIO) -> Reply:
@@ -219,26 +219,29 @@ def parquet(job: Job, source: BinaryIO) -> Reply:
 
 
 def picture(job: Job, source: BinaryIO) -> Reply:
-    """A picture's pixels, drawn anew: no text, no further frame and nothing behind the end comes along."""
+    """A picture redrawn from its pixels: without text, further frames, or data after its end."""
     import io
 
     Image, ImageOps = job["library"]  # noqa: N806 - Pillow's names
-    Image.MAX_IMAGE_PIXELS = None  # ours is asked first, and is no warning
+    Image.MAX_IMAGE_PIXELS = None  # our own limit is checked first, and is not just a warning
     with Image.open(source, formats=("PNG", "JPEG", "GIF", "WEBP")) as opened:
-        told = {
+        facts = {
             "size": opened.size,
             "format": opened.format,
             "several": getattr(opened, "is_animated", False),
         }
         if opened.width * opened.height > job["pixels"]:
-            return {**told, "problem": f"pictures of more than {job['pixels']:,} pixels are not decoded"}, b""
+            return {
+                **facts,
+                "problem": f"pictures of more than {job['pixels']:,} pixels are not decoded",
+            }, b""
         side = job["side"]
         opened.draft("RGB", (side, side))
         opened.load()
         image = opened.convert("RGBA" if opened.has_transparency_data else "RGB") if _flat(opened) else opened
         if image.mode.startswith("I;16"):
             image = image.point(lambda value: value / 256).convert("L")
-        image.thumbnail((side, side))  # before what copies it
+        image.thumbnail((side, side))  # before the calls below copy it
         image = ImageOps.exif_transpose(image)
         image = image.convert("RGBA" if image.has_transparency_data else "RGB")
     while side > 16:
@@ -247,13 +250,13 @@ def picture(job: Job, source: BinaryIO) -> Reply:
             buffer = io.BytesIO()
             (image if kind == "PNG" else image.convert("RGB")).save(buffer, kind, **options)
             if buffer.tell() <= job["bytes"]:
-                return {**told, "drawn": image.size, "mime": f"image/{kind.lower()}"}, buffer.getvalue()
+                return {**facts, "drawn": image.size, "mime": f"image/{kind.lower()}"}, buffer.getvalue()
         side = side * 2 // 3
-    return {**told, "problem": "it does not become small enough to be shown"}, b""
+    return {**facts, "problem": "it does not become small enough to be shown"}, b""
 
 
 def _flat(image: Any) -> bool:
-    """Whether its values are no brightness that could be averaged when it is scaled down."""
+    """Whether its values are palette entries or bits, which cannot be averaged when it is scaled down."""
     return image.mode in ("1", "P", "PA")
 
 
@@ -301,7 +304,7 @@ def main() -> None:
         except Exception:  # noqa: BLE001 - a hostile file makes a library raise anything; its words may quote the file
             reply = {"problem": "it is broken, or not what it begins as"}
         signal.setitimer(signal.ITIMER_REAL, 0)
-    # Nobody is to wait for us to read on while we wait for them to read.
+    # The parent must not wait for us to read its input while we wait for it to read our answer.
     os.close(0)
     with os.fdopen(int(sys.argv[1]), "wb") as answer:
         answer.write(json.dumps(reply).encode("ascii") + b"\n" + body)

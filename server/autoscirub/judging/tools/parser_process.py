@@ -1,4 +1,4 @@
-"""Starting the child that parses (`parser.py`), and ending it in time whatever it does."""
+"""Runs the child program that parses untrusted files (`parser.py`), and ends it in time whatever it does."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _LIBRARIES = {"picture": "pillow", "parquet": "pyarrow"}
 
 @dataclass(frozen=True)
 class Reply:
-    """What the child answered. `problem` says in words why not, where it did not; they hold nothing of the file."""
+    """The child's answer. `problem` says why there is none; it quotes nothing of the file."""
 
-    said: dict[str, Any] = field(default_factory=dict)
+    fields: dict[str, Any] = field(default_factory=dict)
     body: bytes = b""
     problem: str = ""
 
@@ -47,17 +47,17 @@ def run_worker(
     """Run one job on an open file, or on what `feed` writes. Never longer than the clock has left."""
     seconds = max(0.1, clock.left())
     library = _LIBRARIES.get(job)
-    # Its own installation first, and our search path only for a library that is elsewhere; never the working
-    # directory, which may be a stranger's.
+    # The child's own installation first, our search path only for a library that is elsewhere, and never the
+    # working directory, which may be a stranger's.
     path = _search_path() if library else []
-    told = {**arguments, "job": job, "path": path, "seconds": seconds, "memory": bounds.memory}
+    request = {**arguments, "job": job, "path": path, "seconds": seconds, "memory": bounds.memory}
     receive, send = os.pipe()
     with os.fdopen(receive, "rb") as answer:
         try:
             if source is not None:
                 source.seek(0)
             process = subprocess.Popen(
-                [sys.executable, "-I", *([] if library else ["-S"]), _WORKER, str(send), json.dumps(told)],
+                [sys.executable, "-I", *([] if library else ["-S"]), _WORKER, str(send), json.dumps(request)],
                 env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
                 stdin=subprocess.PIPE if source is None else source,
                 stdout=subprocess.DEVNULL,
@@ -72,7 +72,7 @@ def run_worker(
             ) from None
         finally:
             os.close(send)
-        # It sets itself an alarm at `seconds`; a library may not come back to where that is heard.
+        # The child sets an alarm at `seconds`; a library may never return to where Python handles it.
         timer = threading.Timer(seconds + _GRACE_SECONDS, process.kill)
         timer.daemon = True
         timer.start()
@@ -103,11 +103,11 @@ def _search_path() -> list[str]:
 
 def _reply(got: bytes, library: str | None, bounds: ToolBounds, *, late: bool) -> Reply:
     line, ended, body = got.partition(b"\n")
-    said: dict[str, Any] = json.loads(line) if ended else {}
-    if said.get("missing"):
+    fields: dict[str, Any] = json.loads(line) if ended else {}
+    if fields.get("missing"):
         return Reply(problem=f"{library} is not installed here")
-    if said.get("slow") or (not ended and late):
-        return Reply(said, problem=f"reading it took longer than {bounds.seconds:g} s")
+    if fields.get("slow") or (not ended and late):
+        return Reply(fields, problem=f"reading it took longer than {bounds.seconds:g} s")
     if not ended:
         return Reply(problem="reading it broke off (it crashed, or needs more memory than is given to it)")
-    return Reply(said, body, str(said.get("problem", "")))
+    return Reply(fields, body, str(fields.get("problem", "")))

@@ -1,4 +1,4 @@
-"""`read`: lines of a text, the head of a table, a notebook's cells, a picture; of the rest, what it is."""
+"""The `read` tool: lines of a text, the head of a table, a notebook's cells, a picture, or what a file is."""
 
 from __future__ import annotations
 
@@ -89,20 +89,20 @@ class FileView:
         bounds = self._bounds
         job = {"pixels": bounds.pixels, "side": bounds.image_side, "bytes": bounds.image_bytes}
         reply = run_worker("picture", job, bounds, self._clock, source=self._source)
-        size = " × ".join(f"{side:,}" for side in reply.said.get("size", ()))
+        size = " × ".join(f"{side:,}" for side in reply.fields.get("size", ()))
         words = f"{words}, {size} pixels" if size else words
         if reply.problem:
             self._nothing_of_it(words, reply.problem)
             return ToolReply(self._page.text())
-        drawn = reply.said["drawn"]
+        drawn = reply.fields["drawn"]
         scaled = (
-            f"; scaled down to {drawn[0]:,} × {drawn[1]:,}" if max(reply.said["size"]) > max(drawn) else ""
+            f"; scaled down to {drawn[0]:,} × {drawn[1]:,}" if max(reply.fields["size"]) > max(drawn) else ""
         )
-        several = "; the first of several frames" if reply.said["several"] else ""
+        several = "; the first of several frames" if reply.fields["several"] else ""
         self._page.say(
-            f"{self._name}: {words}, {self._size:,} bytes; shown as its pixels alone, drawn anew{scaled}{several}"
+            f"{self._name}: {words}, {self._size:,} bytes; shown as its pixels alone, redrawn{scaled}{several}"
         )
-        return ToolReply(self._page.text(), ToolImage(reply.body, reply.said["mime"]))
+        return ToolReply(self._page.text(), ToolImage(reply.body, reply.fields["mime"]))
 
     def _parquet(self, words: str) -> None:
         asked = self._asked(self._lines or self._bounds.table_lines) | {"columns": _COLUMNS}
@@ -110,13 +110,13 @@ class FileView:
         if reply.problem:
             self._nothing_of_it(words, reply.problem)
             return
-        rows, columns = reply.said["rows"], reply.said["columns"]
+        rows, columns = reply.fields["rows"], reply.fields["columns"]
         first = f"; the first {_COLUMNS} columns are shown" if columns > _COLUMNS else ""
         self._page.say(
             f"{self._name}: {words}, {count(rows, 'row')} × {count(columns, 'column')}, {self._size:,} bytes{first}"
         )
-        shown = self._labelled(reply.said["lines"])
-        self._end("row", max(0, shown - 1), rows)
+        displayed = self._labelled(reply.fields["lines"])
+        self._end("row", max(0, displayed - 1), rows)
 
     def _notebook(self) -> bool:
         if self._size > self._bounds.parse_bytes:
@@ -129,12 +129,12 @@ class FileView:
         if reply.problem:
             self._page.say(f"{self._name}: {reply.problem}; it is shown as it is")
             return False
-        total = reply.said["total"]
+        total = reply.fields["total"]
         self._page.say(f"{self._name}: a notebook, the text of its cells and outputs, {self._size:,} bytes")
-        shown = self._labelled(
-            [f"{self._start + at} {label}", *rest] for at, (label, *rest) in enumerate(reply.said["lines"])
+        displayed = self._labelled(
+            [f"{self._start + at} {label}", *rest] for at, (label, *rest) in enumerate(reply.fields["lines"])
         )
-        self._end("line", shown, total)
+        self._end("line", displayed, total)
         return True
 
     def _asked(self, lines: int) -> dict[str, Any]:
@@ -147,13 +147,13 @@ class FileView:
         }
 
     def _labelled(self, lines: Iterable[list[Any]]) -> int:
-        """Lines of the child's, each after its label. How many there was room for."""
-        shown = 0
+        """Add the child's lines, each after its label; return how many there was room for."""
+        displayed = 0
         for label, text, length in lines:
             if not self._line(label, text, length > self._column - 1 + len(text), f"{length:,} characters"):
                 break
-            shown += 1
-        return shown
+            displayed += 1
+        return displayed
 
     def _text(self, text: BinaryIO, words: str) -> None:
         table = self._suffix in (".csv", ".tsv")
@@ -169,15 +169,15 @@ class FileView:
             else f"; line {invalid:,} is not UTF-8: what is not is shown as \N{REPLACEMENT CHARACTER}"
         )
         self._page.say(f"{self._name}: {shape or words}, {total}, {self._size:,} bytes{bad}")
-        shown = 0
+        displayed = 0
         for line in found.lines:
             if not self._line(f"{line.number}", line.text, line.cut, f"{line.size:,} bytes"):
                 break
-            shown += 1
-        self._end("line", shown, found.total, whole=found.whole)
+            displayed += 1
+        self._end("line", displayed, found.total, whole=found.whole)
 
     def _line(self, label: str, text: str, cut: bool, length: str) -> bool:
-        """One line out of the file; where it is cut, the label says which part is shown, and of how much."""
+        """Add one line of the file; where it is cut, the label says which part of how much is shown."""
         out, taken, escaped = harmless(text, self._bounds.line_chars)
         if not taken and self._column > 1:
             label += f" (nothing from character {self._column:,}; of {length})"
@@ -188,13 +188,13 @@ class FileView:
         self._escaped += escaped
         return self._page.content(label, out)
 
-    def _end(self, what: str, shown: int, total: int, *, whole: bool = True) -> None:
+    def _end(self, what: str, displayed: int, total: int, *, whole: bool = True) -> None:
         """What was shown and what was not, with the call that shows more."""
         least = "" if whole else "at least "
-        if not shown:
+        if not displayed:
             self._page.say(f"no {what} {self._start:,}: there are {least}{total:,}")
             return
-        last = self._start + shown - 1
+        last = self._start + displayed - 1
         left = total - last
         more = f"; {least}{left:,} more: read({self._name}, start={last + 1})" if left > 0 else ""
         if not whole and left <= 0:
@@ -210,10 +210,10 @@ class FileView:
         reply = run_worker("table", job, self._bounds, self._clock, source=self._source)
         if reply.problem:
             return f"text named as a table: {reply.problem}"
-        said = reply.said
-        rows = f"{count(said['rows'], 'row')} (with its header, if it has one)"
-        columns = f"{count(said['columns'], 'column')} by {_DELIMITERS[said['delimiter']]}"
-        ragged = f", {count(said['ragged'], 'row')} of another length" if said["ragged"] else ""
+        fields = reply.fields
+        rows = f"{count(fields['rows'], 'row')} (with its header, if it has one)"
+        columns = f"{count(fields['columns'], 'column')} by {_DELIMITERS[fields['delimiter']]}"
+        ragged = f", {count(fields['ragged'], 'row')} of another length" if fields["ragged"] else ""
         return f"a table, {rows} × {columns}{ragged}"
 
     def _document(self) -> str:
@@ -222,7 +222,7 @@ class FileView:
         reply = run_worker("document", {}, self._bounds, self._clock, source=self._source)
         if reply.problem:
             return f"text named as JSON: {reply.problem}"
-        kind, number, inner = reply.said["shape"]
+        kind, number, inner = reply.fields["shape"]
         if kind == "value":
             return "JSON, a single value"
         parts = count(number, "item") if kind == "array" else count(number, "key")

@@ -1,4 +1,4 @@
-"""`list`, `glob` and `grep`: what is there, by name and by content, a page at a time."""
+"""The `list`, `glob` and `grep` tools: find files by name and lines by content, a page at a time."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def glob_files(folder: Folder, asked: dict[str, Any], bounds: ToolBounds, clock:
 
 
 def _matching(walk: FolderWalk, top: Parts, pattern: Pattern) -> Iterator[FolderEntry]:
-    """What matches below `top`, and is no folder. `pattern` is of the path below `top`."""
+    """What matches below `top` and is not a folder. `pattern` applies to the path below `top`."""
     states = {top: pattern.begin()}
 
     def leads_on(entry: FolderEntry) -> bool:
@@ -69,7 +69,7 @@ def _matching(walk: FolderWalk, top: Parts, pattern: Pattern) -> Iterator[Folder
 def _entries(
     page: Page, found: Iterable[FolderEntry], walk: FolderWalk, start: int, bounds: ToolBounds
 ) -> ToolReply:
-    total, shown, full = 0, 0, False
+    total, displayed, full = 0, 0, False
     for entry in found:
         total += 1
         if total < start or full:
@@ -80,21 +80,21 @@ def _entries(
             fits = page.name("file ", entry.path, f" {entry.size:,} bytes")
         else:
             fits = page.name("not read ", entry.path, f" {entry.kind}")
-        full = not fits or shown + 1 >= bounds.results
-        shown += fits
+        full = not fits or displayed + 1 >= bounds.results
+        displayed += fits
     for note in walk.notes():
         page.say(note)
-    _say_shown(page, start, shown, total, "", "")
+    _say_range(page, start, displayed, total, "", "")
     return ToolReply(page.text())
 
 
-def _say_shown(page: Page, start: int, shown: int, total: int, what: str, where: str) -> None:
+def _say_range(page: Page, start: int, displayed: int, total: int, what: str, where: str) -> None:
     if not total:
         page.say(f"none{where}")
-    elif not shown:
+    elif not displayed:
         page.say(f"nothing from {start:,}: there are {total:,}{where}")
     else:
-        last = start + shown - 1
+        last = start + displayed - 1
         more = f"; {total - last:,} more: the same call with start={last + 1}" if last < total else ""
         page.say(f"{what}{start:,}–{last:,} of {total:,}{where}{more}")
 
@@ -114,12 +114,12 @@ def grep_files(folder: Folder, asked: dict[str, Any], bounds: ToolBounds, clock:
     if entry.kind == "folder":
         feeding.entries = _matching(walk, top, files)
     else:
-        folder.open(top)[0].close()  # refuses what is no file, with its own words
+        folder.open(top)[0].close()  # refuses what is not a file, with its own message
         feeding.entries = iter([entry])
     job = {key: asked[key] for key in ("pattern", "literal", "ignore_case", "start")}
     job |= {"results": bounds.results, "width": _WIDTH}
     reply = run_worker("search", job, bounds, clock, feed=feeding)
-    if refused := reply.said.get("refused"):
+    if refused := reply.fields.get("refused"):
         why = harmless(str(refused), 100)[0]
         raise ToolRefused(
             f"{named(expression)}: no regular expression that can be read: {why}; "
@@ -132,14 +132,14 @@ def grep_files(folder: Folder, asked: dict[str, Any], bounds: ToolBounds, clock:
         )
     page = Page(bounds)
     page.say(f"lines that match {named(expression)} in {named(entry.path or '.')}")
-    shown = 0
-    for index, number, first, length, text in reply.said["matches"]:
+    displayed = 0
+    for index, number, first, length, text in reply.fields["matches"]:
         out, taken, _ = harmless(text, _WIDTH)
         cut = f" (characters {first + 1:,}–{first + taken:,} of {length:,})" if taken < length else ""
         if not page.content(f"{named(feeding.names[index], 500)}:{number}{cut}", out):
             break
-        shown += 1
-    if stopped := reply.said["stopped"]:
+        displayed += 1
+    if stopped := reply.fields["stopped"]:
         where = f" in line {stopped[1]:,} of {named(feeding.names[stopped[0]])}" if stopped[0] >= 0 else ""
         page.say(
             f"stopped after {bounds.seconds:g} s{where}: what comes later was not searched; search fewer files, or "
@@ -147,14 +147,14 @@ def grep_files(folder: Folder, asked: dict[str, Any], bounds: ToolBounds, clock:
         )
     for note in [*walk.notes(), *feeding.notes()]:
         page.say(note)
-    matched = f" in {count(reply.said['files'], 'file')}" if reply.said["total"] else ""
+    matched = f" in {count(reply.fields['files'], 'file')}" if reply.fields["total"] else ""
     where = f"{matched}; {count(len(feeding.names), 'file')} searched{' until then' if stopped else ''}"
-    _say_shown(page, asked["start"], shown, reply.said["total"], "matching lines ", where)
+    _say_range(page, asked["start"], displayed, reply.fields["total"], "matching lines ", where)
     return ToolReply(page.text())
 
 
 class _Feeding:
-    """Writes the files to be searched to the child, each opened anew, and remembers what was left out."""
+    """Writes the files to be searched to the child, each freshly opened, and remembers what was left out."""
 
     def __init__(self, folder: Folder, bounds: ToolBounds, clock: Clock) -> None:
         self._folder, self._bounds, self._clock = folder, bounds, clock

@@ -1,4 +1,4 @@
-"""The tools of a judge over standard input and output, for a client that is a program of its own.
+"""An MCP server of a judge's tools over standard input and output, for a judge that is a separate program.
 
     python -P -m autoscirub.judging.tools.server ROOT
 
@@ -31,8 +31,8 @@ _USAGE = "python -P -m autoscirub.judging.tools.server ROOT"
 def make_server(tools: WorkspaceTools) -> Server[Any]:
     """An MCP server of the four tools.
 
-    The lower one of the two servers that the SDK has: the other makes schemas out of signatures, and drops arguments
-    that it does not know, where a judge should be told.
+    The lower-level of the SDK's two servers: the other makes schemas from signatures, and drops unknown arguments
+    silently, where a judge should learn of them.
     """
     import anyio
     import mcp_types as types
@@ -92,12 +92,12 @@ def _result(answer: ToolReply) -> CallToolResult:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until the client closes the pipe: 0. For a ROOT that is no folder, or none: 3, and why on stderr."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    if len(given) != 1 or given[0].startswith("-"):
+    args = list(sys.argv[1:] if arguments is None else arguments)
+    if len(args) != 1 or args[0].startswith("-"):
         print(f"usage: {_USAGE}; ROOT is the folder that the judge may read", file=sys.stderr)  # noqa: T201
         return 3
     try:
-        tools = WorkspaceTools(given[0])
+        tools = WorkspaceTools(args[0])
     except BlindingError as error:
         print(f"autoscirub.judging.tools.server: {error}", file=sys.stderr)  # noqa: T201
         return 3

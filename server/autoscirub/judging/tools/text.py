@@ -1,4 +1,4 @@
-"""A window of a text's lines, out of a file of any size, with what was cut."""
+"""Reads a window of lines from a text file of any size, and recognises kinds of files by their first bytes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from autoscirub.judging.tools.bounds import Clock, ToolBounds
 
 HEAD_BYTES = 8192
-"""How much of a file's start is looked at to say what it is."""
+"""How much of a file's start is examined to say what it is."""
 
 _BLOCK = 1 << 18
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
@@ -50,7 +50,7 @@ def is_binary(head: bytes) -> bool:
 
 
 def as_utf8(source: BinaryIO, size: int, head: bytes, bounds: ToolBounds) -> BinaryIO | None:
-    """`source`, or for UTF-16 its text in UTF-8; None when that is too large to be turned."""
+    """`source`, or for UTF-16 its text in UTF-8; None when it is too large to convert."""
     if not head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return source
     if size > bounds.parse_bytes:
@@ -81,12 +81,12 @@ class Window:
 
 
 class _Cutter:
-    """Takes a stream of blocks; keeps the beginnings of the wanted lines and counts the rest."""
+    """Takes a stream of blocks; collects the beginnings of the wanted lines and counts the rest."""
 
     def __init__(self, first: int, last: int, keep: int) -> None:
         self._first, self._last, self._keep = first, last, keep
         self.number = 1
-        self.begun = False  # whether the line has any byte, or is what follows the last line feed
+        self.line_open = False  # whether the line has any byte, or is what follows the last line feed
         self._part = bytearray()
         self._size = 0
         self.lines: list[tuple[int, bytes, int]] = []
@@ -95,19 +95,19 @@ class _Cutter:
         at, feeds = 0, block.count(b"\n")
         if self.number + feeds < self._first:  # a hundred times as fast as line by line
             self.number += feeds
-            self.begun = not block.endswith(b"\n")
+            self.line_open = not block.endswith(b"\n")
             return
         while at < len(block):
             if self.number > self._last:
                 self.number += block.count(b"\n", at)
-                self.begun = not block.endswith(b"\n")
+                self.line_open = not block.endswith(b"\n")
                 return
             end = block.find(b"\n", at)
             stop = len(block) if end < 0 else end
             if self.number >= self._first:
                 self._part += block[at : min(stop, at + self._keep - len(self._part))]
                 self._size += stop - at
-            self.begun = True
+            self.line_open = True
             if end < 0:
                 return
             self.end_line()
@@ -117,7 +117,7 @@ class _Cutter:
         if self._first <= self.number <= self._last:
             self.lines.append((self.number, bytes(self._part), self._size))
         self._part.clear()
-        self._size, self.begun = 0, False
+        self._size, self.line_open = 0, False
         self.number += 1
 
 
@@ -137,14 +137,14 @@ def window(
             left -= len(block)
         cutter.take(block)
     whole = left == size - limit == 0
-    if cutter.begun:
+    if cutter.line_open:
         cutter.end_line()
     lines = [_line(each, column, bounds) for each in cutter.lines]
     return Window(lines, cutter.number - 1, whole)
 
 
-def _line(kept: tuple[int, bytes, int], column: int, bounds: ToolBounds) -> Line:
-    number, data, size = kept
+def _line(captured: tuple[int, bytes, int], column: int, bounds: ToolBounds) -> Line:
+    number, data, size = captured
     cut = size > len(data)
     decoder = codecs.getincrementaldecoder("utf-8")("strict")
     try:

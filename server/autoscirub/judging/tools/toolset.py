@@ -1,4 +1,4 @@
-"""The four tools that a judge has: list, glob, grep and read, bound to one workspace. Nothing can be written."""
+"""The four read-only tools that a judge has (list, glob, grep and read), bound to one workspace."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class _Argument:
 
 
 def _brief(value: Any) -> Any:
-    """An argument as the record keeps it. Whatever a client sends, it is short, and JSON can hold it."""
+    """An argument as it is recorded: short and representable in JSON, whatever a client sends."""
     if value is None or isinstance(value, bool) or (isinstance(value, int) and abs(value) < 1 << 63):
         return value
     # An integer of 5,000 digits cannot be written out, and a nested value may be as long as it likes.
@@ -130,7 +130,7 @@ class JudgeToolSpec:
 class WorkspaceTools:
     """list, glob, grep and read of one workspace folder, and a record of their calls. Safe to call from threads.
 
-    Each returns a ToolAnswer, or raises ToolRefused with words for the judge. Nothing outside of `root` is ever opened.
+    Each returns a ToolReply, or raises ToolRefused with words for the judge. Nothing outside of `root` is ever opened.
     Raises BlindingError when `root` is no folder.
     """
 
@@ -165,7 +165,7 @@ class WorkspaceTools:
         return self.call("grep", {"pattern": pattern, "path": path, **asked})
 
     def read(self, path: str, start: int = 1, lines: int | None = None, column: int = 1) -> ToolReply:
-        """A file: a window of its lines, or what else it can be shown as."""
+        """A file: a window of its lines, or whatever else it can be shown as."""
         return self.call("read", {"path": path, "start": start, "lines": lines, "column": column})
 
     def tool_specs(self) -> tuple[JudgeToolSpec, ...]:
@@ -225,6 +225,6 @@ class WorkspaceTools:
             if len(self.calls) >= self.bounds.calls:
                 self.calls_unrecorded += 1
                 return
-            given = list(arguments.items() if isinstance(arguments, Mapping) else ())[:10]
-            kept = {str(key)[:40]: _brief(value) for key, value in given}
-            self.calls.append(ToolCall(str(name)[:40], kept, not refused, size, refused))
+            supplied = list(arguments.items() if isinstance(arguments, Mapping) else ())[:10]
+            recorded = {str(key)[:40]: _brief(value) for key, value in supplied}
+            self.calls.append(ToolCall(str(name)[:40], recorded, not refused, size, refused))

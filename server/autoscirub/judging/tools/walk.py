@@ -1,4 +1,4 @@
-"""Everything below a folder of a workspace, in order, within bounds that are said when they were met."""
+"""Lists everything below a folder of a workspace in order, within bounds, and reports what the bounds left out."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class FolderWalk:
-    """Everything below a folder, by name, within the bounds. After it, `notes` says what was not looked at."""
+    """Everything below a folder, by name, within the bounds. Afterwards `notes` says what was left out."""
 
     def __init__(self, folder: Folder, bounds: ToolBounds, clock: Clock) -> None:
         self._folder, self._bounds, self._clock = folder, bounds, clock
-        self._looked = 0
+        self._scanned = 0
         self._deep = 0
         self._closed = 0
         self._cut = ""
@@ -49,13 +49,13 @@ class FolderWalk:
                 self._cut = f"stopped after {self._bounds.seconds:g} s"
                 return
             try:
-                found, whole = self._folder.scan(entry.parts, self._bounds.entries - self._looked)
+                found, whole = self._folder.scan(entry.parts, self._bounds.entries - self._scanned)
             except (ToolRefused, OSError):
                 if entry.parts == top:
                     raise
                 self._closed += 1  # another moment's link, or a folder that may not be read
                 continue
-            self._looked += len(found)
+            self._scanned += len(found)
             waiting.extend(reversed(found))
             if not whole:
                 self._cut = f"only {self._bounds.entries:,} files and folders were looked at"
@@ -63,7 +63,7 @@ class FolderWalk:
                 return
 
     def notes(self) -> list[str]:
-        """What was not looked at, in words; nothing when all was."""
+        """What was left out, in words; empty when nothing was."""
         notes = [self._cut] if self._cut else []
         if self._deep:
             notes.append(f"folders too deep to be entered: {self._deep:,}; list or search them by their path")

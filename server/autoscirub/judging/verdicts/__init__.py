@@ -1,4 +1,4 @@
-"""Reading a judge's reply, and checking a verdict before it counts."""
+"""Reads verdicts from judges' replies and checks each verdict before it counts."""
 
 import lazy_loader
 

@@ -1,38 +1,87 @@
-"""One entry of a reply as a verdict: what is there is kept, and nothing odd becomes a pass.
+"""Turns one JSON entry of a reply into a verdict, and names what in it must be asked about before it can count.
 
-Only JSON `true` is true. JSON `false`, and the word *false* in any case, are false; everything else is null, the
-judge's own word that it cannot tell. A wrong type is forgiven where it can only stand in the way of a pass. What
-carries a pass, the evidence and its references, must be what it should be.
+Only JSON `true` is true. JSON `false`, and the word *false* in any case, are false; `null` is the judge's own word
+that it cannot tell. Any other flag, and none, is no answer yet. The other fields are read with tolerance: what cannot
+be read there can only keep a verdict from counting.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from autoscirub.models import CriterionVerdict, HypothesisVerdict
+from pydantic import ValidationError
+
+from autoscirub.models import CitedEvidence, CriterionVerdict, HypothesisVerdict
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from autoscirub.models import AskKind
 
 FLAGS: dict[str, str] = {"criterion": "satisfied", "hypothesis": "supports_hypothesis"}
-"""The key of the flag, by what is asked."""
-_SHOWN = 80
+"""The key of the flag, by kind of question."""
+_OTHER_FLAGS = (
+    "status",
+    "verdict",
+    "result",
+    "outcome",
+    "decision",
+    "grade",
+    "answer",
+    "score",
+    "met",
+    "passed",
+    "pass",
+)
+_YES = frozenset(
+    ("true", "yes", "pass", "passed", "satisfied", "met", "ok", "supported", "supports", "fulfilled", "1")
+)
+_NO = frozenset(
+    ("false", "no", "fail", "failed", "not_satisfied", "unsatisfied", "unmet", "not_met", "refuted", "0")
+)
+_PREVIEW_CHARS = 80
+_MOST_ENTRIES = 200
+
+_QUOTED = r"[\"“„«‹](?P<quote>[^\"“”„«»‹›]+)[\"”“»›]"
+_PLACES = (
+    (
+        "line",
+        re.compile(
+            rf"\s*[:,]?\s*(?:lines?\s*)?(?P<where>\d+(?:\s*[-–]\s*\d+)?)\s*[:,]?\s*{_QUOTED}\s*\.?\s*"
+        ),
+    ),
+    ("quote", re.compile(rf"\s*[:,]?\s*{_QUOTED}\s*\.?\s*")),
+    (
+        "cell",
+        re.compile(
+            r"\s*[:,]\s*(?P<where>row\s+[^,]+,\s*col(?:umn)?\s+[^=:]+?)\s*[=:]\s*(?P<value>\S.*)",
+            re.IGNORECASE,
+        ),
+    ),
+    ("key", re.compile(r"\s*[:,]\s*(?P<where>[^\s=:,\"']+|[\"'][^\"']+[\"'])\s*[=:≈]\s*(?P<value>\S.*)")),
+)
+"""How the published form writes evidence after the file's path: with one of these places it is looked up."""
 
 
 @dataclass
 class ReplyEntry:
-    """One entry as it was read. With a fault it is no verdict."""
+    """One parsed entry: the verdict in it, and what must be asked about. With a fault it is none."""
 
     flag: bool | None
     verdict: CriterionVerdict | HypothesisVerdict | None = None
     fault: str | None = None
+    fields: dict[str, Any] = field(default_factory=dict)
+    """The entry as it came."""
+    questions: list[str] = field(default_factory=list)
+    """Why the flag does not count as it is written."""
 
 
 def flag_of(value: Any) -> bool | None:
-    """What a flag says."""
+    """The value of a flag: true, false, or null for everything else."""
     if value is True:
         return True
     if value is False or (isinstance(value, str) and value.strip().casefold() == "false"):
@@ -41,55 +90,112 @@ def flag_of(value: Any) -> bool | None:
 
 
 def entry_of(entry: dict[str, Any], subject: str, kind: AskKind) -> ReplyEntry:
-    """The verdict of one entry on `subject`, or why it is none."""
+    """The verdict on `subject` in one entry."""
     name = FLAGS[kind]
-    read = ReplyEntry(flag_of(entry.get(name)))
-    if kind == "hypothesis":
-        read.verdict = HypothesisVerdict(
-            reasoning=_words(entry, "reasoning"),
-            concerns=_texts(entry, "concerns", read, carries=False),
-            confidence=_confidence(entry),
-            supports_hypothesis=read.flag,
+    read = ReplyEntry(flag_of(entry.get(name)), fields=entry)
+    if name not in entry:
+        read.questions.append(f"{name} is absent; expected true, false or null")
+    elif read.flag is None and entry[name] is not None:
+        read.questions.append(
+            f"{name} is {_preview(entry[name])}; expected true, false or null, and no other value"
         )
+    for other in _OTHER_FLAGS:
+        meant = _meaning(entry.get(other))
+        if meant is not None and meant is not read.flag:
+            read.questions.append(
+                f"{name} is {json.dumps(read.flag)}, and {other} says {_preview(entry[other])}"
+            )
+    evidence, unread = _evidence(entry.get("evidence"))
+    read.questions += unread if read.flag is not None else []
+    fields: dict[str, Any] = {
+        "reasoning": _words(entry, "reasoning"),
+        "confidence": _confidence(entry),
+        name: read.flag,
+    }
+    if kind == "hypothesis":
+        fields |= {"evidence": evidence, "concerns": _texts(entry, "concerns")}
+        read.verdict = HypothesisVerdict.model_validate(fields)
         return read
-    # A second flag of another name: an answer that contradicts itself is no pass.
-    status = entry.get("status")
-    flag = read.flag
-    if flag is True and "status" in entry and status not in (True, "satisfied"):
-        flag = None
-    read.verdict = CriterionVerdict(
-        criterion_id=subject,
-        reasoning=_words(entry, "reasoning"),
-        evidence_found=_texts(entry, "evidence_found", read, carries=True),
-        evidence_gap=_words(entry, "evidence_gap"),
-        required_actions=_texts(entry, "required_actions", read, carries=False),
-        artifact_references=_texts(entry, "artifact_references", read, carries=True),
-        confidence=_confidence(entry),
-        satisfied=flag,
-    )
-    if read.fault is not None:
-        read.verdict = None
+    for key in ("evidence_found", "required_actions", "artifact_references"):
+        fields[key] = _texts(entry, key)
+    fields |= {"criterion_id": subject, "evidence": evidence, "evidence_gap": _words(entry, "evidence_gap")}
+    read.verdict = CriterionVerdict.model_validate(fields)
     return read
 
 
-def _texts(entry: dict[str, Any], key: str, read: ReplyEntry, *, carries: bool) -> list[str]:
-    """A list of texts without the blank ones. `carries`: a pass rests on it, so it must be just that."""
-    value = entry.get(key)
+def with_published(
+    verdict: CriterionVerdict | HypothesisVerdict, paths: Iterable[str]
+) -> CriterionVerdict | HypothesisVerdict:
+    """The verdict with those strings of `evidence_found` as entries that are exactly a path with a place.
+
+    `report.md: "words"`, `report.md:4 "words"`, `results.json: slope = 0.51`, `t.csv, row b, column rmse: 0.29`.
+    Any other string stays a remark, which nothing rests on.
+    """
+    if not isinstance(verdict, CriterionVerdict):
+        return verdict
+    longest = sorted(paths, key=len, reverse=True)
+    found, remarks = list(verdict.evidence), []
+    for text in verdict.evidence_found:
+        entry = _published(text.strip(), longest)
+        found.append(entry) if entry is not None else remarks.append(text)
+    return verdict.model_copy(update={"evidence": found, "evidence_found": remarks})
+
+
+def _published(text: str, paths: list[str]) -> CitedEvidence | None:
+    bare = text.removeprefix("./")
+    for path in paths:
+        for spelled in (path, f"`{path}`", f'"{path}"'):
+            if bare.startswith(spelled):
+                for kind, pattern in _PLACES:
+                    if (place := pattern.fullmatch(bare, len(spelled))) is not None:
+                        parts = place.groupdict()
+                        value = parts.get("quote") or parts.get("value", "").strip().rstrip(".")
+                        where = (parts.get("where") or "").strip("\"'")
+                        at = {"kind": kind, "where": where}
+                        return CitedEvidence.model_validate({"path": path, "at": at, "value": value})
+                return None
+    return None
+
+
+def _evidence(value: Any) -> tuple[list[CitedEvidence], list[str]]:
+    """The entries of `evidence`, and why each other one cannot be read."""
+    found: list[CitedEvidence] = []
+    faults: list[str] = []
     if value is None:
-        return []
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return [item.strip() for item in value if item.strip()]
-    if carries and read.flag is True and read.fault is None:
-        read.fault = (
-            f"it says that it is satisfied, and its {key} is {_shown(value)}, expected a list of strings"
-        )
+        return found, faults
     items = value if isinstance(value, list) else [value]
+    for number, item in enumerate(items[:_MOST_ENTRIES]):
+        try:
+            found.append(CitedEvidence.model_validate(item))
+        except ValidationError:
+            faults.append(
+                f"evidence[{number}] is {_preview(item)}; expected path, at (kind, where), value and shows"
+            )
+    if len(items) > _MOST_ENTRIES:
+        faults.append(f"evidence has {len(items):,} entries; expected the few things that it rests on")
+    return found, faults
+
+
+def _meaning(value: Any) -> bool | None:
+    """What another field than the flag says of the same question; None where it does not say."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int | float) and value in (0, 1):
+        return bool(value)
+    word = re.sub(r"[\s-]+", "_", value.strip().casefold()) if isinstance(value, str) else ""
+    return True if word in _YES else False if word in _NO else None
+
+
+def _texts(entry: dict[str, Any], key: str) -> list[str]:
+    """A list of texts without the blank ones; anything else in it as JSON."""
+    value = entry.get(key)
+    items = value if isinstance(value, list) else [] if value is None else [value]
     texts = [item.strip() if isinstance(item, str) else _json(item) for item in items if item is not None]
     return [text for text in texts if text]
 
 
 def _words(entry: dict[str, Any], key: str) -> str:
-    """A text. Another value is kept as it is written: a gap in a list, or in another shape, stays a gap."""
+    """A text. Any other value is kept as JSON: a gap that is written as a list or an object is still a gap."""
     value = entry.get(key)
     if value is None or isinstance(value, str):
         return (value or "").strip()
@@ -99,7 +205,7 @@ def _words(entry: dict[str, Any], key: str) -> str:
 
 
 def _confidence(entry: dict[str, Any]) -> float | None:
-    """A number from 0 to 1; anything else is left out."""
+    """A number from 0 to 1; None for anything else."""
     value = entry.get("confidence")
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
@@ -110,6 +216,6 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _shown(value: Any) -> str:
+def _preview(value: Any) -> str:
     text = _json(value)
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+    return text if len(text) <= _PREVIEW_CHARS else f"{text[: _PREVIEW_CHARS - 1]}…"

@@ -1,6 +1,7 @@
-"""Finding the JSON objects in a text, each as long as its brackets say, strings and all that is in them included.
+"""Finds the JSON objects in a text by matching brackets, so that prose and code fences around them do no harm.
 
-Work is bounded: broken starts are tried anew one character on, and a budget keeps that from growing with the square.
+Work is bounded: after a broken start the search goes on one character later, and a budget keeps it from growing with
+the square of the length.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ class UnreadableObject(ValueError):  # noqa: N818 - it becomes every asked id's 
 
 
 def too_long(length: int) -> str:
-    """What is said of a reply over the bound."""
+    """The fault of a reply that is over the bound."""
     return f"the reply has {length:,} characters, more than the {MAX_REPLY:,} that are read"
 
 
 def objects_of(text: str) -> tuple[list[dict[str, Any]], str]:
     """The JSON objects of a reply, and the prose around them.
 
-    Raises Unreadable where one that speaks of a verdict is broken, and for a reply over the bound.
+    Raises UnreadableObject where one that speaks of a verdict is broken, and for a reply over the bound.
     """
     if len(text) > MAX_REPLY:
         raise UnreadableObject(too_long(len(text)))
@@ -56,20 +57,20 @@ def objects_of(text: str) -> tuple[list[dict[str, Any]], str]:
 def objects_within(text: str, words: Iterable[str]) -> tuple[list[dict[str, Any]], bool]:
     """The whole JSON objects of a file that hold one of `words`, and whether all of it could be searched.
 
-    A file is no reply: what is broken in it is searched for whole ones.
+    Unlike in a reply, a broken object is no fault here: the search goes on inside it.
     """
     found: list[dict[str, Any]] = []
-    at, budget, kept = 0, 8 * len(text) + 100_000, (*words, "\\u")
+    at, budget, markers = 0, 8 * len(text) + 100_000, (*words, "\\u")
     while (begins := _BEGINS.search(text, at)) is not None:
         start = begins.start()
-        end = _end(text, start)
+        end = end_of(text, start)
         budget -= (len(text) if end is None else end) - start
         if budget < 0:
             return found, False
         at = start + 1
         if end is not None:
             body = text[start:end]
-            if not any(word in body for word in kept):
+            if not any(word in body for word in markers):
                 at = end
                 continue
             with contextlib.suppress(JsonFault):
@@ -87,7 +88,7 @@ def _scan(text: str) -> Iterator[tuple[dict[str, Any] | None, tuple[int, int], s
     """Each object with its place, and (None, place, why) for each broken one that speaks of a verdict."""
     at, budget, left = text.find("{"), 4 * len(text) + 100_000, _MAX_OBJECTS
     while at != -1:
-        end = _end(text, at)
+        end = end_of(text, at)
         stop = len(text) if end is None else end
         budget -= stop - at
         left -= 1
@@ -109,11 +110,11 @@ def _scan(text: str) -> Iterator[tuple[dict[str, Any] | None, tuple[int, int], s
             line = text.count("\n", 0, at) + 1
             yield None, (at, stop), f"the JSON object at line {line} of the reply {problem}"
         if end is None and begins_as_json:
-            return  # nothing that follows speaks of a verdict, or it was told
+            return  # nothing that follows speaks of a verdict, or it was reported
         at = text.find("{", at + 1 if end is None else end)
 
 
-def _end(text: str, start: int) -> int | None:
+def end_of(text: str, start: int) -> int | None:
     """Where the object that begins at `start` ends, by its brackets; None when it does not."""
     depth = 0
     for token in _TOKEN.finditer(text, start):

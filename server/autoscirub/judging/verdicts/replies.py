@@ -1,24 +1,25 @@
-"""Reading a judge's reply: prose, fences and echoes survived, and nothing guessed.
+"""Reads the verdicts out of a judge's reply, whatever prose or code fences surround them, without guessing.
 
 A reply is one verdict or `{"criteria": [verdicts]}`. It is searched for JSON objects, from left to right, each as
 long as its brackets say, strings and all that is in them included. An object that cannot be read and speaks of a
 verdict makes the whole reply unreadable: what it would have said may contradict the rest, and a cut-off reply is
-no verdict. One id with two entries is a fault of that id, even where both say the same: an example that the judge
+not a verdict. One id with two entries is a fault of that id, even where both say the same: an example that the judge
 repeats, or a verdict that it quotes from a file, looks exactly like its own.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from autoscirub.errors import JudgeError
-from autoscirub.judging.verdicts.contradictions import shown, speaks_against
 from autoscirub.judging.verdicts.entries import FLAGS, ReplyEntry, entry_of, flag_of
 from autoscirub.judging.verdicts.json_objects import (
     MAX_REPLY,
     UnreadableObject,
+    end_of,
     objects_of,
     objects_within,
     too_long,
@@ -29,7 +30,7 @@ from autoscirub.store import JsonFault, parse
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from autoscirub.models import AskKind, CriterionVerdict, HypothesisVerdict, JudgeReply
+    from autoscirub.models import AskKind, JudgeReply
 
 HYPOTHESIS_SUBJECT = "hypothesis"
 """The subject of the question on the hypothesis, which has no other id."""
@@ -38,20 +39,36 @@ _NAMELESS = (
     "the reply holds a verdict without a criterion_id, which may be meant for any; expected one verdict for each id, "
     "and nothing else that is satisfied or not"
 )
-_MAX_SHOWN = 300
+_MAX_ERROR_CHARS = 300
+_FENCE = re.compile(r"(?m)^\s*(?:`{3,}|~{3,})[\w-]*\s*$")
+_THINKING = re.compile(
+    r"(?P<tag><(?:think|thinking|thought|reasoning|scratchpad|analysis|reflection)\b[^<>]{0,80}>)"
+    r"|(?P<bracket>\[(?:THINK|THINKING|REASONING)\])"
+    r"|(?P<channel><\|channel\|>\s*(?:analysis|commentary)\b)|(?P<token><\|(?:START_THINKING|begin_of_thought|think)\|>)",
+    re.IGNORECASE,
+)
+_CLOSED = {
+    "tag": r"</(?:think|thinking|thought|reasoning|scratchpad|analysis|reflection)\s*>",
+    "bracket": r"\[/(?:THINK|THINKING|REASONING)\]",
+    "channel": r"<\|channel\|>\s*final\b(?:\s*<\|message\|>)?|<\|(?:end|return)\|>",
+    "token": r"<\|(?:END_THINKING|end_of_thought|/think)\|>",
+}
+"""How the block ends that each kind of mark opens, in the models that print their thinking."""
 
 
 @dataclass(frozen=True)
 class ParsedReply:
-    """What a reply says on each id that was asked: a verdict or a fault, never both and never neither."""
+    """What a reply says on each id that was asked: an entry or a fault, never both and never neither."""
 
-    verdicts: dict[str, CriterionVerdict | HypothesisVerdict] = field(default_factory=dict)
+    entries: dict[str, ReplyEntry] = field(default_factory=dict)
     faults: dict[str, str] = field(default_factory=dict)
+    prose: str = ""
+    """What stands around the objects, code fences and closed thinking aside."""
     raw: str = ""
 
-    def verdict(self, subject: str) -> CriterionVerdict | HypothesisVerdict:
-        """The verdict on what was asked. Raises JudgeError, with the raw reply, where there is none."""
-        if (found := self.verdicts.get(subject)) is not None:
+    def entry(self, subject: str) -> ReplyEntry:
+        """The entry on what was asked. Raises JudgeError, with the raw reply, where there is none."""
+        if (found := self.entries.get(subject)) is not None:
             return found
         raise JudgeError(
             self.faults.get(subject, f"{subject!r} was not asked, so the reply was not searched for it"),
@@ -61,26 +78,69 @@ class ParsedReply:
 
 def read_reply(reply: JudgeReply | str, asked: Sequence[str], kind: AskKind) -> ParsedReply:
     """What `reply` says on each id in `asked` (on the hypothesis: `[HYPOTHESIS_SUBJECT]`). Raises nothing."""
-    text = reply if isinstance(reply, str) else reply.text
-    structured = None if isinstance(reply, str) else reply.structured
-    raw = text[:MAX_REPLY]
+    raw = (reply if isinstance(reply, str) else reply.text)[:MAX_REPLY]
     try:
-        objects = _from_structured(structured) if structured is not None else []
-        prose = ""
-        # Structured output that says nothing of what was asked is no answer; the text may be.
-        if not any(_speaks(value, kind) for value in objects):
-            objects, prose = objects_of(text)
+        objects, prose = _objects(reply, kind)
     except UnreadableObject as fault:
         return ParsedReply(faults=dict.fromkeys(asked, str(fault)), raw=raw)
-    reading = _matched(objects, asked, kind, raw)
-    verdict = reading.verdicts.get(asked[0]) if len(asked) == 1 else None
-    if verdict is not None and verdict.flag is True and (said := speaks_against(prose, kind)):
-        # The object may be one that the judge quotes: a pass that its own words take back is none.
-        del reading.verdicts[asked[0]]
-        reading.faults[asked[0]] = (
-            f"the reply's verdict is true, and beside it the reply says {shown(said)}; expected one verdict alone"
+    return _matched(objects, asked, kind, raw, prose)
+
+
+def read_answer(reply: JudgeReply, subject: str, kind: AskKind) -> tuple[dict[str, Any], str]:
+    """The fields that a judge sends in answer to the question back, and why there are none.
+
+    It is one object, and may leave out what it does not correct; another id than `subject` is not an answer.
+    """
+    try:
+        objects, _ = _objects(reply, kind, "confirmed")
+    except UnreadableObject as fault:
+        return {}, str(fault)
+    own = [value for value in objects if value.get("criterion_id", subject) == subject]
+    if len(own) != 1 or len(objects) != 1:
+        return (
+            {},
+            f"the answer holds {len(objects):,} JSON objects, of which {len(own):,} are on {subject}; expected one",
         )
-    return reading
+    return own[0], ""
+
+
+def _objects(reply: JudgeReply | str, kind: AskKind, *words: str) -> tuple[list[dict[str, Any]], str]:
+    """The objects of a reply, and the prose around them. Raises UnreadableObject."""
+    text = reply if isinstance(reply, str) else reply.text
+    structured = None if isinstance(reply, str) else reply.structured
+    if structured is not None:
+        objects = _from_structured(structured)
+        # Structured output that says nothing of what was asked is no answer; the text may be.
+        if any(_speaks(value, kind) or any(word in value for word in words) for value in objects):
+            return objects, ""
+    objects, prose = objects_of(without_thinking(text))
+    return objects, _FENCE.sub("", prose).strip()
+
+
+def without_thinking(text: str) -> str:
+    """A reply without the blocks in which a model thinks: what stands there is a draft, and no verdict.
+
+    Raises UnreadableObject where one does not end: the reply was cut off before the model had decided.
+    """
+    parts, at, look = [], 0, 0
+    while (opened := _THINKING.search(text, look)) is not None:
+        begins = text.find("{", look)
+        if (
+            0 <= begins < opened.start()
+            and (end := end_of(text, begins)) is not None
+            and end > opened.start()
+        ):
+            look = end  # words in an object's string, not a mark of the model's
+            continue
+        closing = _CLOSED[next(name for name, found in opened.groupdict().items() if found)]
+        closed = re.compile(closing, re.IGNORECASE).search(text, opened.end())
+        if closed is None:
+            raise UnreadableObject(
+                "the reply ends inside its thinking, so what is in it is a draft; expected the verdict after it"
+            )
+        parts.append(text[at : opened.start()])
+        at = look = closed.end()
+    return "".join([*parts, text[at:]])
 
 
 def repair_request(faults: Mapping[str, str]) -> str:
@@ -99,7 +159,7 @@ def repair_request(faults: Mapping[str, str]) -> str:
 def verdict_objects(text: str, subject: str, kind: AskKind) -> tuple[list[dict[str, Any]], bool]:
     """Every verdict on `subject` in a judged file, and whether all of it could be searched.
 
-    At whatever depth, and also in texts inside of JSON, as a notebook has them. What is broken is passed over.
+    At any depth, and also in strings inside JSON, as in a notebook. Broken objects are skipped.
     """
     found: list[dict[str, Any]] = []
     waiting, whole = [text], True
@@ -113,13 +173,15 @@ def verdict_objects(text: str, subject: str, kind: AskKind) -> tuple[list[dict[s
     return found, whole
 
 
-def _matched(objects: list[dict[str, Any]], asked: Sequence[str], kind: AskKind, raw: str) -> ParsedReply:
+def _matched(
+    objects: list[dict[str, Any]], asked: Sequence[str], kind: AskKind, raw: str, prose: str
+) -> ParsedReply:
     entries: dict[str, list[ReplyEntry]] = {subject: [] for subject in asked}
     others: list[str] = []
     nameless = False
     for value in objects:
         found = _entries(value, kind)
-        # Not used, and not passed over either: it may contradict the verdict that stands beside it or around it.
+        # Not used, but not ignored either: it may contradict the verdict next to it or around it.
         for inner in _elsewhere(value, found):
             subject = _subject(inner, kind)
             if subject in entries:
@@ -135,15 +197,15 @@ def _matched(objects: list[dict[str, Any]], asked: Sequence[str], kind: AskKind,
                 others.append(_short(subject))
             else:
                 nameless = nameless or FLAGS[kind] in entry
-    reading = ParsedReply(raw=raw)
+    reading = ParsedReply(raw=raw, prose=prose)
     for subject, of_it in entries.items():
         fault = _fault(of_it, others, bool(objects), kind)
         if nameless and (fault is None or not of_it):
             fault = _NAMELESS
         if fault is not None:
             reading.faults[subject] = fault
-        elif (verdict := of_it[0].verdict) is not None:
-            reading.verdicts[subject] = verdict
+        else:
+            reading.entries[subject] = of_it[0]
     return reading
 
 
@@ -153,7 +215,7 @@ def _speaks(value: dict[str, Any], kind: AskKind) -> bool:
 
 
 def _subject(entry: dict[str, Any], kind: AskKind) -> str | None:
-    """What an object says that it is about; None where it does not say it."""
+    """The subject that an object names; None where it names none."""
     if kind == "hypothesis":
         return HYPOTHESIS_SUBJECT if FLAGS[kind] in entry or _looks_like_reasons(entry) else None
     named = entry.get("criterion_id")
@@ -165,7 +227,7 @@ def _looks_like_reasons(entry: dict[str, Any]) -> bool:
 
 
 def _elsewhere(value: dict[str, Any], entries: list[Any]) -> Iterator[dict[str, Any]]:
-    """Every object in `value` that is none of its entries, at whatever depth; itself too where it is none."""
+    """Every object in `value` that is not one of its `entries`, at any depth, `value` itself included."""
     known = {id(entry) for entry in entries}
     waiting: list[Any] = [value]
     while waiting:
@@ -183,8 +245,8 @@ def _fault(entries: list[ReplyEntry], others: list[str], any_object: bool, kind:
     if len(entries) == 1:
         return entries[0].fault
     if entries:
-        said = sorted({json.dumps(entry.flag) for entry in entries})
-        differ = f"that differ ({FLAGS[kind]} {' and '.join(said)})" if len(said) > 1 else "for it"
+        flags = sorted({json.dumps(entry.flag) for entry in entries})
+        differ = f"that differ ({FLAGS[kind]} {' and '.join(flags)})" if len(flags) > 1 else "for it"
         return f"the reply holds {len(entries):,} verdicts {differ}; expected one, so none is used"
     if not any_object:
         return "the reply holds no JSON object, so no verdict; expected one object with the verdict"
@@ -214,7 +276,9 @@ def _from_structured(value: Any) -> list[dict[str, Any]]:
     try:
         text = json.dumps(value)
     except (TypeError, ValueError, RecursionError) as error:
-        raise UnreadableObject(f"the structured output is no plain JSON: {str(error)[:_MAX_SHOWN]}") from None
+        raise UnreadableObject(
+            f"the structured output is no plain JSON: {str(error)[:_MAX_ERROR_CHARS]}"
+        ) from None
     if len(text) > MAX_REPLY:
         raise UnreadableObject(too_long(len(text)))
     try:

@@ -1,4 +1,4 @@
-"""The files of a workspace as a judge's citations are looked up in them: found, read within bounds, and compared.
+"""Finds, reads and searches the workspace files that a judge's citations refer to, within bounds.
 
 Only what the manifest lists is read, from regular files, and only while its bytes are those that the judge was shown.
 """
@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import os
 import re
 import unicodedata
+from bisect import bisect_right
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from autoscirub.errors import BlindingError
@@ -19,19 +18,20 @@ from autoscirub.judging.decoding import HEAD, UTF16_MARKS, decoded
 from autoscirub.store import JsonFault, parse, read_regular, regular_chunks, sha256_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from autoscirub.models import WorkspaceFile, WorkspaceManifest
 
 MAX_FILE = 8_000_000
-"""Bytes of a file in which a citation is looked up."""
+"""Bytes of the largest file in which a citation is looked up."""
 MAX_READ = 32_000_000
 """Bytes that are read for one verdict."""
 MAX_SEARCHED = 512_000_000
 """Bytes of larger files that are searched for single words, for one verdict."""
 _CHUNK = 1 << 20
 _LONGEST = 2_000
-"""Characters of a word that is searched for: more of it tells no more."""
+"""Characters of a word that are searched for: a longer part would not make the search more certain."""
 
 _MARKS = re.compile(r"[*_`#>|~\\]|\$(?!\d)")
 _LINK = re.compile(r"!?\[([^\]\n]{0,500})\]\([^)\n]{0,1000}\)")
@@ -39,12 +39,15 @@ _LINE_NUMBER = re.compile(r"(?m)^\s*[0-9]{1,7}\|\s?")
 _TAG = re.compile(r"<!--|-->|</?[A-Za-z][^<>\n]{0,300}>")
 _ESCAPED = re.compile(r"\\+u00([2-7][0-9a-fA-F])")
 _ELLIPSIS = re.compile(r"\s*[\[(]?(?:…|\.\.\.)[\])]?\s*")
+_SENTENCE = re.compile(r"(?<=[.!?。！？])[\"'”’)\]*_]*\s+(?=[^\sa-z])")
+_OWN_LINE = re.compile(r"\s*(?:[#|>]|[-*+•]\s|\d{1,3}[.)]\s|\\(?:item|section|subsection|caption)\b)")
+_PROSE = (".md", ".markdown", ".qmd", ".rmd", ".tex", ".html", ".htm", ".txt", ".rst", ".ipynb")
 _SAME = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-", "\u00a0": " "})
 
 
 @dataclass(frozen=True)
 class Text:
-    """A file's text, or why there is none to look into."""
+    """A file's text, or why it cannot be searched."""
 
     text: str = ""
     fault: str | None = None
@@ -62,40 +65,11 @@ class VisibleFiles:
         self._left_to_search = MAX_SEARCHED
         self._read: dict[str, Text] = {}
         self._json: dict[str, Any] = {}
-        self._plain: dict[str, str] = {}
+        self._sentences: dict[str, tuple[list[str], str, list[int]]] = {}
 
     @property
     def paths(self) -> list[str]:
         return list(self._files)
-
-    def find(self, cited: str) -> list[str] | None:
-        """The files that a cited path may mean, none for one that is not there; None for a path that leads out."""
-        path = cited.replace("\\", "/")
-        root = os.fspath(self._root).rstrip("/") + "/"
-        if path.startswith(root):
-            path = path[len(root) :]
-        if path.startswith(("/", "~")) or re.match(r"[A-Za-z]:", path):
-            return None
-        parts: list[str] = []
-        for part in path.split("/"):
-            if part == ".." and not parts:
-                return None
-            if part == "..":
-                parts.pop()
-            elif part not in ("", "."):
-                parts.append(part)
-        path = "/".join(parts)
-        if path in self._files:
-            return [path]
-        inside = [name for name in self._files if name.startswith(f"{path}/")] if path else self.paths
-        ending = [name for name in self._files if name.endswith(f"/{path}")]
-        folded = [name for name in self._files if name.casefold() == path.casefold()]
-        return ending or folded or inside
-
-    def results(self) -> list[str]:
-        """The files that `results.key` may mean."""
-        named = [name for name in self._files if PurePosixPath(name).name == "results.json"]
-        return named or [name for name in self._files if name.endswith(".json")][:20]
 
     def text(self, path: str) -> Text:
         """A file's text. Links and special files are not read, nor what is too large or has changed."""
@@ -112,17 +86,46 @@ class VisibleFiles:
                 self._json[path] = None
         return self._json[path]
 
-    def plain(self, path: str) -> str:
-        """A file's words as `says` compares them; of JSON and notebooks also the texts inside."""
-        if path not in self._plain:
+    def sentence(self, path: str, quotation: str) -> tuple[str, str] | None:
+        """The whole sentences that a quotation stands in, and what of them it leaves out; None where it is not there.
+
+        White space, case, markup and the form of quotation marks do not count; … stands for words left out.
+        """
+        pieces = [piece for piece in (flat(part) for part in _ELLIPSIS.split(quotation)) if piece]
+        units, joined, starts = self._units(path)
+        at, spans = 0, []
+        for piece in pieces:
+            # The plain search is many times faster, and its answer is mostly no.
+            found = _piece(piece).search(joined, at) if piece in joined else None
+            if found is None:
+                return None
+            spans.append(found.span())
+            at = found.end()
+        if not spans:
+            return None
+        first, last = bisect_right(starts, spans[0][0]) - 1, bisect_right(starts, spans[-1][1] - 1) - 1
+        begin, end = starts[first], starts[last] + len(flat(units[last], ends=True))
+        around = [begin, *(edge for span in spans for edge in span), end]
+        rest = " … ".join(joined[a:b].strip() for a, b in zip(around[::2], around[1::2], strict=True))
+        return " ".join(units[first : last + 1]), rest.strip(" …")
+
+    def _units(self, path: str) -> tuple[list[str], str, list[int]]:
+        """The sentences of a file, all of them joined as `flat` words, and where each begins there."""
+        if path not in self._sentences:
             text = self.text(path).text
+            units = list(sentences(text, by_line=not path.casefold().endswith(_PROSE)))
             if path.endswith((".json", ".ipynb")):
-                text = "\n".join([text, *texts_in(self.json(path))])
-            self._plain[path] = flat(text)
-        return self._plain[path]
+                units += [unit for inner in texts_in(self.json(path)) for unit in sentences(inner)]
+            words = [(unit, flat(unit, ends=True)) for unit in units]
+            full, starts, at = [(unit, plain) for unit, plain in words if plain], [], 0
+            for _, plain in full:
+                starts.append(at)
+                at += len(plain) + 1
+            self._sentences[path] = ([unit for unit, _ in full], " ".join(plain for _, plain in full), starts)
+        return self._sentences[path]
 
     def may_hold(self, path: str, words: Iterable[str]) -> bool:
-        """Whether a file may hold each of `words`. Only that it does not is certain."""
+        """Whether a file may hold each of `words`. Only False is certain."""
         wanted, text = [word[:_LONGEST] for word in words], self.text(path)
         if text.fault is None:
             plain = _unescaped(text.text)
@@ -131,22 +134,22 @@ class VisibleFiles:
         if not text.too_large or listed.size > self._left_to_search:
             return True
         self._left_to_search -= listed.size
-        sha256, kept, at = hashlib.sha256(), b"", 0
+        sha256, overlap, at = hashlib.sha256(), b"", 0
         left = {word.encode() for word in wanted if word}
         try:
             for chunk in regular_chunks(
                 self._root / path, size=_CHUNK, within=self._root, error=BlindingError
             ):
                 if not at and chunk.startswith(UTF16_MARKS):
-                    return True  # its words stand there in other bytes than are searched for
+                    return True  # UTF-16 encodes the words in other bytes than are searched for
                 if not at and decoded(chunk[:HEAD]) is None:
-                    return False  # no text: it is not shown as one
+                    return False  # not text, so a judge cannot have read a verdict there
                 if (at := at + len(chunk)) > listed.size:
                     return True
                 sha256.update(chunk)
-                searched = _unescaped((kept + chunk).decode("latin-1")).encode("latin-1")
+                searched = _unescaped((overlap + chunk).decode("latin-1")).encode("latin-1")
                 left = {word for word in left if word not in searched}
-                kept = (kept + chunk)[-12 * _LONGEST :]
+                overlap = (overlap + chunk)[-12 * _LONGEST :]
         except BlindingError:
             return True
         return not left or sha256.hexdigest() != listed.sha256
@@ -170,17 +173,17 @@ class VisibleFiles:
         return Text(text, binary=data.startswith(b"%PDF-"))
 
 
-def says(plain: str, quotation: str) -> bool:
-    """Whether `plain` (see `ShownFiles.plain`) says what is quoted, case, space and markup aside."""
-    at = 0
-    pieces = [piece for piece in (flat(part) for part in _ELLIPSIS.split(quotation)) if piece]
-    for piece in pieces:
-        # The plain search is many times faster, and mostly says no.
-        found = _piece(piece).search(plain, at) if piece in plain else None
-        if found is None:
-            return False
-        at = found.end()
-    return bool(pieces)
+def sentences(text: str, *, by_line: bool = False) -> Iterator[str]:
+    """The sentences of a text. Headings, list items, rows of tables and, `by_line`, all lines are one each."""
+    block: list[str] = []
+    for line in [*text.splitlines(), ""]:
+        if by_line or not line.strip() or _OWN_LINE.match(line):
+            yield from _SENTENCE.split(" ".join(block)) if block else ()
+            block = []
+        if by_line or line.lstrip().startswith(("#", "|")):
+            yield line.strip()
+        elif line.strip():
+            block.append(line.strip())
 
 
 def _unescaped(text: str) -> str:
@@ -196,16 +199,19 @@ def _piece(piece: str) -> re.Pattern[str]:
     return re.compile(before + re.escape(piece) + after)
 
 
-def flat(text: str) -> str:
-    """Words alone: no markup, no line numbers of ours, one space between them, all in one case."""
+def flat(text: str, *, ends: bool = False) -> str:
+    """The words alone, lower case, single spaces: no markup, no line numbers as our tools print them.
+
+    `ends`: with the punctuation at both ends.
+    """
     text = unicodedata.normalize("NFKC", _LINE_NUMBER.sub("", text).translate(_SAME)).translate(_SAME)
     text = _MARKS.sub(" ", _TAG.sub(" ", _LINK.sub(r"\1", text)))
     text = re.sub(r"\s+([,.;:!?)%])", r"\1", re.sub(r"\s+", " ", text))
-    return text.strip().strip(".,;:!?").casefold()
+    return text.strip().casefold() if ends else text.strip().strip(".,;:!?").casefold()
 
 
 def texts_in(value: Any) -> list[str]:
-    """Every text in JSON data; neighbours in a list together, as a notebook keeps its lines."""
+    """Every string in JSON data; strings of one list also joined, because a notebook stores its lines that way."""
     found: list[str] = []
     waiting = [value]
     while waiting:

@@ -1,7 +1,7 @@
-"""A blinded workspace: a copy of what a profile shows, in a fresh folder outside of the project.
+"""Builds a blinded workspace: a copy of the files that a judge may see, in a fresh folder outside of the project.
 
-What a judge is not to see is absent, not forbidden. The folder's path tells nothing of the project or the profile, and
-nothing of the project lies beside it.
+What a judge must not see is absent, not forbidden. The folder's path reveals nothing about the project or the profile,
+and nothing of the project is next to it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _NAMED = 10
 
 
 class Workspace:
-    """A built workspace. As a context manager it is gone afterwards, unless it was built at a destination."""
+    """A built workspace. As a context manager it removes itself, unless it was built at a destination."""
 
     def __init__(
         self, root: Path, manifest: WorkspaceManifest, led_out: dict[str, str], made: Path | None
@@ -61,12 +61,12 @@ class Workspace:
         if found:
             more = f"; and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
             raise BlindingError(
-                f"the judge's workspace is not as it was built: {'; '.join(found[:_NAMED])}{more}; "
-                "what was read from it does not count: something wrote there while a judge was asked; ask again"
+                f"the judge's workspace changed after it was built: {'; '.join(found[:_NAMED])}{more}; "
+                "what was read from it does not count, because something wrote there while a judge was asked; ask again"
             )
 
     def close(self) -> None:
-        """Remove it, whatever was done to it meanwhile; one that was built at a destination stays."""
+        """Remove the workspace, whatever was done to it meanwhile; one that was built at a destination stays."""
         if self._made is not None:
             remove_workspace(self._made)
             self._made = None
@@ -81,10 +81,10 @@ def build_workspace(
     limits: WorkspaceLimits | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Workspace:
-    """Copy what `profile` shows, for `criterion` where one is given. `progress` is told bytes: done, and of how many.
+    """Copy what `profile` shows, for `criterion` where one is given. `progress` gets the bytes done and in all.
 
     Without a `destination` it is a private temporary folder, its files and folders read-only; with one, that folder,
-    which must be new or empty and outside of the project, and which is kept.
+    which must be new or empty and outside of the project, and which is not removed afterwards.
 
     Raises BlindingError: no such profile, a place inside of the project or its state directory, more than the limits,
     a file that changed while it was copied, a withheld file that cannot be compared. Then nothing is left of it.
@@ -144,7 +144,7 @@ def _walked(project: Project, profile: Profile, limits: WorkspaceLimits) -> Prof
 
 
 def _behind_links(walk: ProfileWalk) -> list[Seen]:
-    """What the profile withholds by its exact words, also where the walk does not come by: behind a link, for one."""
+    """What the profile withholds by exact name, even where the walk does not get to it, such as behind a link."""
     names = list(walk.profile.excluded.words)
     if walk.profile.blind and walk.profile.report is not None:
         names.append(walk.profile.report)
@@ -157,7 +157,7 @@ def _behind_links(walk: ProfileWalk) -> list[Seen]:
 
 
 def _fresh(project: Project, target: Path | None) -> Path:
-    """A new private folder; for a destination beside it, so that it is put in place in one step."""
+    """A new private folder; for a destination, one next to it, so that it can be renamed into place in one step."""
     if target is not None:
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -167,8 +167,8 @@ def _fresh(project: Project, target: Path | None) -> Path:
     place = Path(os.path.realpath(tempfile.gettempdir()))
     if (inside := _inside(place, project)) is not None:
         raise BlindingError(
-            f"{place}: the folder for temporary files lies in {inside}, and what is withheld would lie beside what a "
-            "judge is shown; set TMPDIR to a folder outside"
+            f"{place}: the folder for temporary files lies in {inside}, so withheld files would be next to what a "
+            "judge sees; set TMPDIR to a folder outside"
         )
     try:
         return Path(tempfile.mkdtemp(dir=place))
@@ -186,18 +186,18 @@ def _inside(place: Path, project: Project) -> str | None:
 
 
 def _usable(destination: Path, project: Project) -> Path:
-    target = Path(os.path.abspath(destination.expanduser()))  # noqa: PTH100 - a link at its end is looked at
+    target = Path(os.path.abspath(destination.expanduser()))  # noqa: PTH100 - a link at its end must stay one, to be refused below
     real = Path(os.path.realpath(target))
     if (inside := _inside(real, project)) is not None:
         raise BlindingError(
-            f"{target}: lies in {inside}, so that what is withheld would lie beside it; name a folder outside"
+            f"{target}: lies in {inside}, so withheld files would be next to it; name a folder outside"
         )
     if os.path.lexists(target):
         if target.is_symlink() or not target.is_dir():
-            raise BlindingError(f"{target}: is there already, and is no folder; name a new or an empty one")
+            raise BlindingError(f"{target}: is there already and is not a folder; name a new or an empty one")
         if any(target.iterdir()):
             raise BlindingError(
-                f"{target}: is not empty, and nothing is written over; name a new or an empty folder"
+                f"{target}: is not empty, and nothing is overwritten; name a new or an empty folder"
             )
     return target
 

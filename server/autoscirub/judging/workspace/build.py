@@ -1,4 +1,4 @@
-"""Putting a workspace together from what the walk found."""
+"""Copies the files that the walk selected into a new workspace and returns its manifest."""
 
 # ruff: noqa: PTH101, PTH102, PTH106
 
@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from autoscirub.checks.artifacts import shown
+from autoscirub.checks.artifacts import printable
 from autoscirub.errors import BlindingError
 from autoscirub.judging.profiles import prefixes
 from autoscirub.judging.workspace.copy_file import UnreadableFile, copy_large, copy_small, is_small, set_time
@@ -32,7 +32,7 @@ def fill(
     *,
     read_only: bool,
 ) -> WorkspaceManifest:
-    """Copy what is shown into the empty folder `target`. Raises BlindingError: too much, changed, no space."""
+    """Copy the visible files into the empty folder `target`. Raises BlindingError: too much, changed, no space."""
     showing = VisibleSelection(walk, limits)
     filling = _Filling(target, progress, showing.total, 0o400 if read_only else 0o600)
     try:
@@ -57,7 +57,7 @@ def fill(
                 os.chmod(folder, 0o500)
     except OSError as cause:
         raise BlindingError(
-            f"{shown(filling.at)}: cannot be copied to {target}: {cause.strerror}; the workspace "
+            f"{printable(filling.at)}: cannot be copied to {target}: {cause.strerror}; the workspace "
             f"takes {showing.total:,} bytes: free some space there, or name another place with TMPDIR"
         ) from cause
     if progress is not None:
@@ -78,7 +78,7 @@ class _Filling:
         self._mode = mode
 
     def copy(self, path: str, seen: Seen, unwanted: Callable[[str], bool] | None) -> str | None:
-        """Copy one file and return its SHA-256; None, and it is not there, where that is `unwanted`."""
+        """Copy one file and return its SHA-256; None, and no copy is left, where that is `unwanted`."""
         into = f"{self._target}/{path}"
         folder = into.rpartition("/")[0]
         if folder not in self.folders:

@@ -1,4 +1,4 @@
-"""Copying one file and hashing it on the way: what the digest is of is what the copy holds.
+"""Copies one file and hashes it on the way, so that the digest is that of the copy.
 
 A file of ordinary size is read once, whole. A large one is moved by the system (which shares the blocks where the
 file system can), and the copy is hashed right behind it by a second thread while it is still in memory.
@@ -17,7 +17,7 @@ import stat
 import threading
 from typing import TYPE_CHECKING
 
-from autoscirub.checks.artifacts import shown
+from autoscirub.checks.artifacts import printable
 from autoscirub.errors import BlindingError
 from autoscirub.judging.workspace.limits import Seen, changed, stamp_of
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SAME_TIME = 946_684_800
-"""Seconds: when everything in a workspace was written, 2000-01-01. When a file was made is no evidence."""
+"""Seconds: the modification time of everything in a workspace, 2000-01-01. When a file was made is no evidence."""
 
 _SMALL = 1 << 20
 _WINDOW = 8 << 20
 _BLOCK = 1 << 18
-# What was a file a moment ago may be a FIFO, a terminal or a link by now.
+# What was a regular file a moment ago may be a FIFO, a terminal or a link by now.
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_NOCTTY | os.O_CLOEXEC
 _WRITE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _UNSUPPORTED = frozenset(
@@ -62,7 +62,7 @@ def _opened(seen: Seen) -> int:
 
 
 def read_small(seen: Seen) -> bytes:
-    """All of a small file, as it was listed. Raises BlindingError when it changed, Unreadable for want of rights."""
+    """All of a small file, as it was listed. Raises BlindingError when it changed, else UnreadableFile."""
     descriptor = _opened(seen)
     try:
         size = seen.stamp[2]
@@ -98,7 +98,7 @@ def copy_small(seen: Seen, target: str, mode: int, unwanted: Callable[[str], boo
 def copy_large(
     seen: Seen, target: str, mode: int, unwanted: Callable[[str], bool] | None, moved: Callable[[int], None]
 ) -> str | None:
-    """The same for a large file, which is written before its digest is known; `moved` is told the bytes."""
+    """The same for a large file, which is written before its digest is known; `moved` gets the bytes."""
     source = _opened(seen)
     try:
         copy = os.open(target, _WRITE, mode)
@@ -154,7 +154,7 @@ def _move_block(source: int, copy: int, at: int, size: int) -> int:
 
 
 class _Hashing:
-    """A thread that hashes a file that is being written, up to where it is told to."""
+    """A thread that hashes a file while it is written, up to the offset it is given."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -189,7 +189,7 @@ class _Hashing:
 
 
 def digest_of_visible(seen: Seen) -> str:
-    """The SHA-256 of a file as it was listed. Raises BlindingError when it changed, Unreadable for want of rights."""
+    """The SHA-256 of a file as it was listed. Raises BlindingError when it changed, else UnreadableFile."""
     descriptor = _opened(seen)
     try:
         sha256 = hash_open(descriptor)
@@ -203,13 +203,13 @@ def digest_of_visible(seen: Seen) -> str:
 
 
 def digest_of(seen: Seen) -> str:
-    """The SHA-256 of a withheld file, to know its copies by. Raises BlindingError where it cannot be told."""
+    """The SHA-256 of a withheld file, to recognise its copies. Raises BlindingError where it cannot be read."""
     try:
         return digest_of_visible(seen)
     except UnreadableFile as error:
         raise BlindingError(
-            f"{shown(seen.path)}: is withheld and cannot be read ({error}), and a file of its size would be shown, "
-            "so that a copy of it could not be recognised; make it readable"
+            f"{printable(seen.path)}: is withheld and cannot be read ({error}), and a file of its size would be shown: "
+            "whether that is a copy of it cannot be checked; make it readable"
         ) from error
 
 
@@ -223,7 +223,7 @@ def hash_open(descriptor: int) -> str:
 
 
 def open_regular(path: str, within: int) -> int | None:
-    """A regular file of a workspace, opened; None where it is none any more."""
+    """Open a regular file of a workspace; None where it no longer is one."""
     with contextlib.suppress(OSError):
         descriptor = os.open(path, _READ, dir_fd=within)
         if stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -233,5 +233,5 @@ def open_regular(path: str, within: int) -> int | None:
 
 
 def set_time(path: str) -> None:
-    """Set a folder's time to that of all."""
+    """Give a folder the modification time that everything in a workspace has."""
     os.utime(path, (SAME_TIME, SAME_TIME))

@@ -1,11 +1,11 @@
-"""How much a workspace may hold, and the identity of a file that is to stay as it was seen."""
+"""Limits on what a workspace may hold, and stamps that reveal whether a file changed since it was listed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from autoscirub.checks.artifacts import shown
+from autoscirub.checks.artifacts import printable
 from autoscirub.errors import BlindingError
 
 if TYPE_CHECKING:
@@ -17,10 +17,10 @@ Stamp = tuple[int, int, int, int, int]
 
 @dataclass(frozen=True)
 class WorkspaceLimits:
-    """What a workspace is refused above; each a BlindingError that names it."""
+    """The most that a workspace may hold; beyond each a BlindingError names the limit."""
 
     files: int = 200_000
-    """Files, folders, links and others that are looked at."""
+    """Files, folders, links and others that are examined."""
     bytes: int = 20 * 1024**3
     file_bytes: int = 10 * 1024**3
     depth: int = 100
@@ -33,7 +33,7 @@ class Seen(NamedTuple):
     """A file as it was when it was listed."""
 
     path: str
-    """From the project's root, by the way it was come to."""
+    """From the project's root, by the way that the walk took."""
     real: str
     stamp: Stamp
 
@@ -46,7 +46,7 @@ def stamp_of(status: os.stat_result) -> Stamp:
 def too_much(path: str, found: str, most: str) -> BlindingError:
     """The error for a project that goes beyond a limit."""
     return BlindingError(
-        f"{shown(path)}: {found}, more than the {most} that a judge's workspace may have; "
+        f"{printable(path)}: {found}, more than the {most} that a judge's workspace may have; "
         "exclude what a judge need not see ([profiles.NAME] exclude), or keep it outside of the project"
     )
 
@@ -54,6 +54,6 @@ def too_much(path: str, found: str, most: str) -> BlindingError:
 def changed(path: str) -> BlindingError:
     """The error for a file that is not what it was when it was listed."""
     return BlindingError(
-        f"{shown(path)}: changed while the workspace was built; let what writes there come to an end, and build "
-        "it again"
+        f"{printable(path)}: changed while the workspace was built; wait until whatever writes there has finished, and "
+        "build it again"
     )

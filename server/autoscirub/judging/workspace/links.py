@@ -1,4 +1,4 @@
-"""Where a link really leads, and opening a folder without following one."""
+"""Resolves where a link really leads, and opens folders without following links."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _WHY = {
 
 
 class Led(NamedTuple):
-    """The end of a link: its real path, what is there, and its path from the project's root if it is in it."""
+    """The target of a link: its real path, what is there, and its path from the project's root if it lies in it."""
 
     real: str
     own: str | None
     status: os.stat_result | None
     why: str = ""
-    """Why it is not followed, where there is nothing to follow it to."""
+    """Why the link cannot be followed, where it has no target."""
 
     @property
     def words(self) -> str:
@@ -45,8 +45,8 @@ def lead(link: str, root: str) -> Led:
         return Led("", None, None, _WHY[errno.ELOOP])
     except (OSError, ValueError) as error:
         code = getattr(error, "errno", None) or 0
-        said = getattr(error, "strerror", None) or "no path"
-        return Led("", None, None, _WHY.get(code, f"a link that cannot be followed: {said}"))
+        reason = getattr(error, "strerror", None) or "no path"
+        return Led("", None, None, _WHY.get(code, f"a link that cannot be followed: {reason}"))
     if real == root:
         return Led(real, "", status)
     return Led(real, real[len(root) + 1 :] if real.startswith(f"{root}/") else None, status)
@@ -69,7 +69,7 @@ def marked(names: set[str]) -> Rule:
 
 
 def mark_at(folder: str) -> Rule:
-    """The same for a folder on the way to a link's end, which is not listed."""
+    """The same for a folder on the way to a link's target, which is not listed."""
     if any(os.path.lexists(f"{folder}/{mark}") for mark in _ENVIRONMENT_MARKS):
         return ENVIRONMENT
     bare = all(os.path.lexists(f"{folder}/{part}") for part in _REPOSITORY_PARTS)

@@ -1,4 +1,4 @@
-"""What a workspace would hold, without the copy: for telling whether a verdict still stands."""
+"""Computes what a workspace would hold without copying it, to see whether an earlier verdict still holds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class WorkspaceDigests:
         self._known: dict[Stamp, str] = {}
 
     def of(self, seen: Seen) -> str:
-        """The file's SHA-256. Raises Unreadable, and BlindingError where it changed since it was listed."""
+        """The file's SHA-256. Raises UnreadableFile, and BlindingError where it changed since it was listed."""
         if seen.stamp not in self._known:
             self._known[seen.stamp] = digest_of_visible(seen)
         return self._known[seen.stamp]

@@ -1,11 +1,11 @@
-"""How a file is called in a workspace: as in the project, with what could forge a line or is no text escaped."""
+"""Names of files in a workspace: as in the project, with control characters and undecodable bytes escaped."""
 
 from __future__ import annotations
 
 import unicodedata
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Control, format (direction marks too), half of a pair (a byte that is no UTF-8), line and paragraph separator."""
+"""Control, format (direction marks too), half of a pair (a byte that is not UTF-8), line and paragraph separator."""
 
 
 def display_name(path: str) -> str:

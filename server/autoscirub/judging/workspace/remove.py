@@ -1,4 +1,4 @@
-"""Removing a workspace, whatever was done in it."""
+"""Removes a workspace, whatever was done to its files and folders."""
 
 # ruff: noqa: PTH101
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def remove_workspace(folder: Path) -> None:
-    """Remove a workspace's folder and all below it, also where folders were made unreadable or are very deep."""
+    """Remove a workspace's folder and all below it, even where folders were made unreadable or are very deep."""
     with contextlib.suppress(RecursionError, OSError):
         remove_tree(folder)
     if os.path.lexists(folder):

@@ -1,4 +1,4 @@
-"""Whether a workspace is still as it was built."""
+"""Compares a workspace with its manifest, to see whether anything changed since it was built."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST = 1_000
 
 
 def differences(root: Path, manifest: WorkspaceManifest) -> list[str]:
-    """What is not as the manifest has it, in words: a file or folder added, one changed, one removed."""
+    """The differences from the manifest, in words: files or folders that were added, changed or removed."""
     files = {file.path: file for file in manifest.files}
     folders = {folder for path in files for folder in prefixes(path)[:-1]}
     top = f"{os.path.realpath(root.parent)}/{root.name}"  # a link in its own place is not followed
@@ -51,7 +51,7 @@ def differences(root: Path, manifest: WorkspaceManifest) -> list[str]:
         finally:
             os.close(descriptor)
     if len(found) < _MOST:
-        # Of a folder that is gone, what was in it says the same.
+        # A folder that is gone is not named: its missing files say the same.
         found += [f"{path} was removed" for path in files if path not in seen]
     return found
 

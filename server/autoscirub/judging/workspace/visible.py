@@ -1,4 +1,4 @@
-"""What of a walk is shown: within the limits, without what is withheld by another name, and as one manifest."""
+"""Selects which files of a walk are visible, leaving out copies of withheld ones, and makes their manifest."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def workspace_digest(profile: str, files: Sequence[WorkspaceFile]) -> str:
-    """One digest of all that is shown: of the profile's name, and path and SHA-256 of every file."""
+    """One digest of a workspace: of the profile's name, and the path and SHA-256 of every visible file."""
     whole = hashlib.sha256(profile.encode("utf-8"))
     for file in files:
         whole.update(f"\0{file.path}\0{file.sha256}".encode())
@@ -26,7 +26,7 @@ def workspace_digest(profile: str, files: Sequence[WorkspaceFile]) -> str:
 
 
 class VisibleSelection:
-    """The files that a walk shows, one after the other: whether they are copied or only measured, they are the same."""
+    """The visible files of a walk, one after the other; the same whether they are then copied or only measured."""
 
     def __init__(self, walk: ProfileWalk, limits: WorkspaceLimits) -> None:
         """Raises BlindingError for more than the limits, before anything is read."""
@@ -34,15 +34,15 @@ class VisibleSelection:
         self._walk = walk
         self._compared = Compared(walk.compared)
         self._found = sorted(
-            ((display_name(seen.path), seen) for seen in walk.shown), key=lambda each: each[0]
+            ((display_name(seen.path), seen) for seen in walk.visible), key=lambda each: each[0]
         )
         self.total = _within(self._found, limits)
-        """Bytes of all that may be shown."""
+        """Bytes of all files that may be visible."""
 
     def each(self) -> Iterator[tuple[str, Seen, Callable[[str], bool] | None]]:
-        """Each file that is no withheld one by another name, by its path.
+        """Each file, by its path, that is not a withheld one under another name.
 
-        With it, what tells by its SHA-256 whether it holds the bytes of a withheld one; None where it cannot.
+        With it comes a function from its SHA-256 to whether it is a copy of a withheld one; None where it cannot be.
         """
         for path, seen in self._found:
             if (same := self._compared.same_file(seen)) is not None:
@@ -69,7 +69,7 @@ class VisibleSelection:
         self._walk.withheld[path] = f"cannot be read: {why}"
 
     def manifest(self) -> WorkspaceManifest:
-        """All that was shown, and what was withheld."""
+        """The manifest: all visible files, and what was withheld and why."""
         return WorkspaceManifest(
             profile=self._walk.profile.name,
             files=self.files,

@@ -1,7 +1,7 @@
-"""Going through a project for a profile: what is shown, what is withheld and why, what copies are looked for.
+"""Walks a project and sorts its files into visible and withheld ones, as a profile says.
 
 Folders are opened one within the other without following a link, so that a link swapped in meanwhile leads nowhere. A
-link is followed by where it really leads, and what is there must be allowed under its own path as well.
+link is followed to its real target, which must be allowed under its own path as well.
 """
 
 # Strings all through: a hundred thousand Path objects would cost more than the copy.
@@ -31,7 +31,7 @@ _LONGEST_NAME = 255
 
 @dataclass(frozen=True)
 class _Place:
-    """A folder on the way: by which path it was come to, what it really is, and what of it is known to be shown."""
+    """Where the walk is: the path that it took, the real path there, and which rules already allow all below it."""
 
     path: str
     real: str
@@ -46,21 +46,21 @@ class _Place:
 
 @dataclass
 class ProfileWalk:
-    """All that was found. `shown` is in the order of the walk."""
+    """One walk and all that it found. `visible` is in the order of the walk."""
 
     profile: Profile
     root: str
     state_dir: str
     limits: WorkspaceLimits
     forbidden: tuple[str, ...] = ()
-    """Real folders that no link may lead into or above, besides the project itself."""
-    shown: list[Seen] = field(default_factory=list)
+    """Real folders that no link may lead into, or to a parent of, besides the project itself."""
+    visible: list[Seen] = field(default_factory=list)
     withheld: dict[str, str] = field(default_factory=dict)
     compared: list[Seen] = field(default_factory=list)
     """Withheld files, whose copies are withheld too."""
     led_out: dict[str, str] = field(default_factory=dict)
     """Links that were followed out of the project, and where to."""
-    looked_at: int = 0
+    scanned: int = 0
 
     def go(self) -> None:
         """Walk the project. Raises BlindingError beyond a limit, and where it cannot be listed at all."""
@@ -73,11 +73,11 @@ class ProfileWalk:
         self._folder(_Place("", self.root, ""), descriptor, whole=False)
 
     def count(self, path: str, number: int = 1) -> None:
-        """Count what is looked at. Raises BlindingError beyond the limit."""
-        self.looked_at += number
-        if self.looked_at > self.limits.files:
+        """Count what is examined. Raises BlindingError beyond the limit."""
+        self.scanned += number
+        if self.scanned > self.limits.files:
             most = f"{self.limits.files:,} files and folders"
-            raise too_much(path, f"{self.looked_at:,} files and folders were found", most)
+            raise too_much(path, f"{self.scanned:,} files and folders were found", most)
 
     def _folder(self, place: _Place, descriptor: int, *, whole: bool) -> None:
         """List an open folder, and close it. `whole`: marks in it, of an environment, withhold all of it."""
@@ -127,7 +127,7 @@ class ProfileWalk:
             own,
             place.allowed or self.profile.allowed.holds(path),
             place.named or self.profile.named.holds(path),
-            # Outside of the project there is no path of its own to be held against; the link to it was named.
+            # Outside of the project there is no path to match; the link to it was named.
             place.own_allowed or own is None or self.profile.allowed.holds(own),
             place.above,
             place.depth + 1,
@@ -151,12 +151,12 @@ class ProfileWalk:
         elif folder:
             self._descend(here, descriptor, name)
         elif stat.S_ISREG(mode):
-            self.shown.append(Seen(here.path, here.real, stamp_of(status)))
+            self.visible.append(Seen(here.path, here.real, stamp_of(status)))
         else:
             self._withhold(here.path, Rule(describe_kind(mode)))
 
     def _unshown(self, here: _Place, *, inside: bool) -> Rule | None:
-        """Why the profile does not show it; None: it does, or something `inside` it could be shown."""
+        """Why the profile does not show it; None where it does, or may show something `inside` it."""
         profile = self.profile
         for held, patterns, path, why in (
             (here.allowed, profile.allowed, here.path, _NOT_ALLOWED),
@@ -202,7 +202,7 @@ class ProfileWalk:
             else:
                 self._descend(there, None, led.real)
         elif stat.S_ISREG(mode):
-            self.shown.append(Seen(here.path, led.real, stamp_of(led.status)))
+            self.visible.append(Seen(here.path, led.real, stamp_of(led.status)))
         else:
             self._withhold(here.path, Rule(f"a link to {describe_kind(mode)}"))
 
@@ -221,7 +221,7 @@ class ProfileWalk:
                 return (
                     f"a link out of the project, to {words}, that neither the criterion nor the profile names"
                 )
-            # What the way there has in common with the project's own says nothing.
+            # Parent folders that the target shares with the project say nothing about it.
             shared = os.path.commonpath([self.root, led.real])
             parts = [path for path in prefixes(led.real) if len(path) > len(shared)]
             rules = [(path, self.profile.withholds(path)) for path in parts]

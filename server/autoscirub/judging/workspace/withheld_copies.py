@@ -1,4 +1,4 @@
-"""Withheld files whose copies are withheld too: a copied write-up is still the write-up."""
+"""Recognises copies of withheld files, which are withheld too: a copied write-up is still the write-up."""
 
 # ruff: noqa: PTH116, PTH118
 
@@ -9,7 +9,7 @@ import stat
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from autoscirub.checks.artifacts import shown
+from autoscirub.checks.artifacts import printable
 from autoscirub.errors import BlindingError
 from autoscirub.judging.workspace.copy_file import digest_of
 from autoscirub.judging.workspace.limits import Seen, Stamp, WorkspaceLimits, stamp_of, too_much
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from autoscirub.judging.profiles import Patterns
 
 SMALLEST = 64
-"""Bytes. A file of no more than these says too little for its equals to be copies of it."""
+"""Bytes. A file of no more than so many is too small for an equal one to count as its copy."""
 
 _STATE_FOLDERS = ("revisions", "verdicts")
 _STATE_FILES = (
@@ -82,8 +82,8 @@ def _listed(path: str, real: str, count: Callable[[str, int], None]) -> list[tup
                 found.append((f"{path}/{entry.name}", os.path.join(real, entry.name), status))
     except OSError as error:
         raise BlindingError(
-            f"{shown(path)}: is withheld and cannot be listed ({error.strerror}), so that a copy of what is in "
-            "a copy could not be recognised; make it readable"
+            f"{printable(path)}: is withheld and cannot be listed ({error.strerror}), so copies of the files in it "
+            "could not be recognised; make it readable"
         ) from error
     return found
 
@@ -107,14 +107,14 @@ def collect_state(state_dir: str, limits: WorkspaceLimits, count: Callable[[str,
             found += collect(f"{named}/{entry.name}", entry.path, status, limits, count)
     unfrozen = os.path.join(state_dir, "unfrozen")
     if os.path.isdir(unfrozen):  # noqa: PTH112
-        # Not the predictions that lie beside them: those may be the very ones that hold again.
-        kept = collect(f"{named}/unfrozen", unfrozen, os.stat(unfrozen), limits, count)
-        found += [seen for seen in kept if fnmatchcase(seen.path, "*/verification*.json*")]
+        # Not the predictions next to them: those may be the very ones that were frozen again.
+        unfrozen_files = collect(f"{named}/unfrozen", unfrozen, os.stat(unfrozen), limits, count)
+        found += [seen for seen in unfrozen_files if fnmatchcase(seen.path, "*/verification*.json*")]
     return found
 
 
 class Compared:
-    """What a shown file is held against: by identity, and by size and then bytes."""
+    """The withheld files that a visible one is compared with: by identity, and by size and then bytes."""
 
     def __init__(self, files: list[Seen]) -> None:
         self._by_size: dict[int, list[Seen]] = {}
@@ -130,7 +130,7 @@ class Compared:
         return self._identities.get(_identity(seen.stamp))
 
     def has_size(self, size: int) -> bool:
-        """Whether a withheld file has that size, so that bytes are worth a look."""
+        """Whether a withheld file has that size, so that comparing bytes is worthwhile."""
         return size in self._by_size
 
     def same_bytes(self, size: int, sha256: str) -> Seen | None:

@@ -1,4 +1,4 @@
-"""The audit in a terminal."""
+"""Renders the audit of a record as text for a terminal."""
 
 import lazy_loader
 

@@ -1,6 +1,6 @@
-"""The audit in a terminal: what it rests on first, then criteria by rounds, flips, and what changed in between.
+"""Renders the audit as text: what the conclusions rest on, then criteria by rounds, flips, and what changed in between.
 
-However long the record, the text stays bounded: the middle is left out, and says so. `--json` has all of it.
+The text stays bounded however long the record is: it says where the middle is left out. `--json` has all of it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def render_audit(found: Audit, stream: TextIO) -> str:
     ]
     if found.rounds:
         lines += ["", "criteria by rounds", *_table(found, stream)]
-    lines += bounded([f"  {short(said)}" for said in found.odd], _NOTICES)
+    lines += bounded([f"  {short(note)}" for note in found.odd], _NOTICES)
     if found.ended is not None:
         lines.append(
             f"  the loop ended in round {found.ended.round}: {found.ended.state} ({short(found.ended.why)})"
@@ -78,7 +78,7 @@ def _basis(basis: Basis, stream: TextIO) -> list[str]:
     lines.append(f"  asks: {short(basis.asks)}")
     lines += bounded([f"  concern: {short(concern)}" for concern in basis.concerns], _NOTICES)
     if not basis.notices:
-        lines.append("  history: nothing amiss was noted")
+        lines.append("  history: no irregularities were noted")
     lines += bounded([f"  history: {short(notice)}" for notice in basis.notices], _NOTICES)
     lines += _anchor(basis.anchor, basis.unanchored)
     lines.append("  what the owner could have forged")
@@ -98,9 +98,9 @@ def _counts(basis: Basis) -> list[str]:
         f"requirements, round {basis.round}: {basis.criteria} criteria, {', '.join(decided) or 'none decided'}"
     ]
     if basis.reused:
-        kept = listed([f"{count} from round {number}" for number, count in basis.reused.items()])
+        sources = listed([f"{count} from round {number}" for number, count in basis.reused.items()])
         lines.append(
-            f"reused, since nothing they rest on changed: {sum(basis.reused.values())} answers ({kept})"
+            f"reused, since nothing they rest on changed: {sum(basis.reused.values())} answers ({sources})"
         )
     return lines
 
@@ -148,7 +148,7 @@ def _anchor(anchor: Anchored | None, unanchored: Sequence[int]) -> list[str]:
         if unanchored
         else "no round since"
     )
-    return [f"  anchored at {anchor.head} ({short(anchor.where)}), said at {short(anchor.at)}; {since}"]
+    return [f"  anchored at {anchor.head} ({short(anchor.where)}), recorded at {short(anchor.at)}; {since}"]
 
 
 def _rounds(numbers: Sequence[int]) -> str:
@@ -165,14 +165,14 @@ def _rounds(numbers: Sequence[int]) -> str:
 def _table(found: Audit, stream: TextIO) -> list[str]:
     """Criteria by rounds: one sign for each answer, with = where it was reused."""
     places = list(range(len(found.rounds)))
-    shown = (
+    visible = (
         places
         if len(places) <= _FIRST_ROUNDS + _LAST_ROUNDS + 1
         else places[:_FIRST_ROUNDS] + places[-_LAST_ROUNDS:]
     )
-    gap = _FIRST_ROUNDS if len(shown) < len(places) else None
+    gap = _FIRST_ROUNDS if len(visible) < len(places) else None
     rows = _chosen(found.criteria)
-    columns = [found.rounds[place] for place in shown]
+    columns = [found.rounds[place] for place in visible]
     head = [str(column.number) for column in columns]
     counts = [f"{column.passed}/{column.passed + column.failed}" for column in columns]
     often = [f"{column.verified}×" for column in columns]
@@ -186,19 +186,19 @@ def _table(found: Audit, stream: TextIO) -> list[str]:
             parts.insert(gap, " …")
         return f"  {name:<{names}}{''.join(parts)}".rstrip()
 
-    def told(texts: Sequence[str]) -> list[tuple[str, int]]:
+    def measured(texts: Sequence[str]) -> list[tuple[str, int]]:
         return [(text, len(text)) for text in texts]
 
-    lines = [line("round", told(head))]
+    lines = [line("round", measured(head))]
     lines += [
-        line(short(row.criterion_id, names), [_sign(row.cells[place], stream) for place in shown])
+        line(short(row.criterion_id, names), [_sign(row.cells[place], stream) for place in visible])
         for row in rows
     ]
-    lines.append(line("satisfied", told(counts)))
+    lines.append(line("satisfied", measured(counts)))
     if any(column.verified > 1 for column in columns):
-        lines.append(line("verified", told(often)))
+        lines.append(line("verified", measured(often)))
     if gap is not None:
-        lines.append(f"  … {len(places) - len(shown)} rounds in between are left out; --json has all")
+        lines.append(f"  … {len(places) - len(visible)} rounds in between are left out; --json has all")
     if len(rows) < len(found.criteria):
         lines.append(f"  and {len(found.criteria) - len(rows)} criteria more; --json has all")
     legend = [f"{sign(answer, stream)} {words}" for answer, (_, words) in SIGNS.items()]
@@ -213,12 +213,12 @@ def _chosen(rows: Sequence[CriterionRow]) -> list[CriterionRow]:
     if len(rows) <= _ROWS:
         return list(rows)
     open_once = [row for row in rows if any(cell and cell.answer is not Answer.HOLDS for cell in row.cells)]
-    kept = {row.criterion_id for row in open_once[:_ROWS]}
+    listed_ids = {row.criterion_id for row in open_once[:_ROWS]}
     for row in rows:
-        if len(kept) >= _ROWS:
+        if len(listed_ids) >= _ROWS:
             break
-        kept.add(row.criterion_id)
-    return [row for row in rows if row.criterion_id in kept]
+        listed_ids.add(row.criterion_id)
+    return [row for row in rows if row.criterion_id in listed_ids]
 
 
 def _sign(cell: Cell | None, stream: TextIO) -> tuple[str, int]:
@@ -258,7 +258,7 @@ def _between(entry: Between) -> list[str]:
     ):
         if paths:
             lines.append(f"    {word:<8} {listed(paths)}")
-    lines += bounded([f"    said     {short(text)}" for text in entry.said])
+    lines += bounded([f"    said     {short(text)}" for text in entry.reviser_notes])
     if len(entry.steps) > _STEPS:
         lines.append(f"    {len(entry.steps) - _STEPS} earlier steps are left out; --json has all")
     lines += [f"    {short(text)}" for text in entry.steps[-_STEPS:]]

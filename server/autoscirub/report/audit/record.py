@@ -1,4 +1,4 @@
-"""The verification of a record, and an anchor, in a terminal."""
+"""Renders the verification of a record, and its head for somebody else to hold, as text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _UNKNOWN = 12
 
 
 def render_record_verified(found: RecordVerified, stream: TextIO) -> str:
-    """What held of the record, what did not, what could not be checked here, and what cannot be shown at all."""
+    """What held of the record, what did not, what could not be checked here, and what no check can show."""
     lines = [f"record of {counted(found.steps, 'step')}, the newest {found.head}"]
     for decision in found.decisions:
         lines.append(f"{sign(decision.answer, stream)} {short(decision.subject)}: {short(decision.word)}")
@@ -28,13 +28,13 @@ def render_record_verified(found: RecordVerified, stream: TextIO) -> str:
             lines.append(f"  and {len(faults) - _FAULTS} faults more; --json has all")
         lines += [_finding(finding, stream) for finding in unknown[:_UNKNOWN]]
         if len(unknown) > _UNKNOWN:
-            lines.append(f"  and {len(unknown) - _UNKNOWN} more that is inconclusive; --json has all")
+            lines.append(f"  and {len(unknown) - _UNKNOWN} more that are inconclusive; --json has all")
     return "\n".join([*lines, "what this cannot show", *(f"  {line}" for line in found.cannot_show)])
 
 
 def _finding(finding: AuditFinding, stream: TextIO) -> str:
     where = f"{short(finding.where)}: " if finding.where else ""
-    return f"  {sign(finding.answer, stream)} {where}{short(finding.said, 2 * TEXT)}"
+    return f"  {sign(finding.answer, stream)} {where}{short(finding.message, 2 * TEXT)}"
 
 
 def render_anchor(head: str, recorded: str | None) -> str:

@@ -1,4 +1,4 @@
-"""Texts of a record on a terminal: bounded, on one line each, with nothing that a terminal would obey."""
+"""Shortens texts of a record for a terminal: one bounded line each, without control characters."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def short(value: str, most: int = TEXT) -> str:
 
 def listed(entries: Sequence[str]) -> str:
     """The first few of many on one line, and how many more there are."""
-    shown = [short(entry) for entry in entries[:LIST]]
-    more = len(entries) - len(shown)
-    return ", ".join([*shown, *([f"and {more} more"] if more > 0 else [])])
+    first = [short(entry) for entry in entries[:LIST]]
+    more = len(entries) - len(first)
+    return ", ".join([*first, *([f"and {more} more"] if more > 0 else [])])
 
 
 def bounded(lines: Sequence[str], most: int = LIST) -> list[str]:
@@ -39,14 +39,14 @@ def bounded(lines: Sequence[str], most: int = LIST) -> list[str]:
 
 
 def elided(
-    entries: Sequence[Entry], first: int, last: int, what: str, shown: Callable[[Entry], list[str]]
+    entries: Sequence[Entry], first: int, last: int, what: str, render: Callable[[Entry], list[str]]
 ) -> list[str]:
     """Every entry's lines; of too many, those of the first and the last, and how many are left out."""
     if len(entries) <= first + last:
-        return [line for entry in entries for line in shown(entry)]
-    lines = [line for entry in entries[:first] for line in shown(entry)]
+        return [line for entry in entries for line in render(entry)]
+    lines = [line for entry in entries[:first] for line in render(entry)]
     lines.append(f"  … {len(entries) - first - last} {what} are left out; --json has all")
-    return [*lines, *(line for entry in entries[-last:] for line in shown(entry))]
+    return [*lines, *(line for entry in entries[-last:] for line in render(entry))]
 
 
 def counted(number: int, what: str) -> str:

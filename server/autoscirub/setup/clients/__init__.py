@@ -1,4 +1,4 @@
-"""The coding agents' own programs, Claude Code and Codex: found, queried, and told to add or remove the plugin."""
+"""The coding agents' own programs, Claude Code and Codex: found, queried, and made to add or remove the plugin."""
 
 import lazy_loader
 

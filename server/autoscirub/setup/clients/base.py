@@ -1,7 +1,7 @@
-"""The coding agents' own programs: found, asked as JSON, and told to add or remove the plugin.
+"""What can be asked of a coding agent's own program, and the helpers that run it and read its answers.
 
-Their own commands are used throughout. What they write in their configuration is theirs to know, and comments and
-other keys survive it.
+The plugin is added and removed by the program's own commands alone: it knows its configuration, and keeps comments
+and other keys in it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from autoscirub.errors import ClientError
-from autoscirub.programs import on_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,12 +27,12 @@ MARKETPLACE = "autoscirub"
 PLUGIN_ID = f"{PLUGIN}@{MARKETPLACE}"
 
 NOWHERE = Path("/")
-"""Where a client is asked about the user's own plugins: no project's settings have a say there, nor another user's."""
+"""Where a client is asked about the user's own plugins: no settings of a project or of another user apply there."""
 
 _QUIET = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
-"""Looking is to write nothing and to reach nobody; without this, Claude Code keeps and sends counts of its use."""
+"""A query must write nothing and contact nobody; without this, Claude Code records and sends usage counts."""
 _SECONDS = 90.0
-_SAID = 400
+_EXCERPT = 400
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class Plugin:
 
 
 class Client(Protocol):
-    """What both clients can be asked and told. Every method raises ClientError where the program fails."""
+    """What both clients can do. Every method raises ClientError where the program fails."""
 
     name: ClientName
     program: str
@@ -95,37 +94,9 @@ class Client(Protocol):
         """The folder that the client loads the plugin from, where that is a copy of its own."""
 
 
-GET = {
-    "claude": "npm install -g @anthropic-ai/claude-code, or the installer of Claude Code's own pages",
-    "codex": "npm install -g @openai/codex",
-}
-
-
-def find_client(name: ClientName) -> str | None:
-    """The absolute path of the client's program on PATH; None where it is not there. Starts nothing.
-
-    An entry of PATH that is relative would find what a project has laid there, and does not count.
-    """
-    return on_path(name)
-
-
-def shown_command(client: Client, arguments: Sequence[str]) -> str:
-    """A command of the client's as people may type it: without what is there for our reading alone."""
+def render_command(client: Client, arguments: Sequence[str]) -> str:
+    """A command of the client's as people may type it: without --json, which only we need."""
     return " ".join([client.name, *(word for word in arguments if word != "--json")])
-
-
-def open_client(name: ClientName) -> Client:
-    """The client on this machine. Raises ClientError, with how to get it, where its program is not on PATH."""
-    program = find_client(name)
-    if program is None:
-        raise ClientError(f"{name}: no such program on PATH; to get it: {GET[name]}; then run this again")
-    if name == "claude":
-        from autoscirub.setup.clients.claude import Claude
-
-        return Claude(program)
-    from autoscirub.setup.clients.codex import Codex
-
-    return Codex(program)
 
 
 def home_of(variable: str, folder: str) -> Path:
@@ -136,7 +107,7 @@ def home_of(variable: str, folder: str) -> Path:
 
 def ask(program: str, arguments: Sequence[str], cwd: Path | None = None) -> str:
     """What the program prints. Raises ClientError where it cannot be started, does not end, or ends in an error."""
-    told = " ".join([Path(program).name, *arguments])
+    command = " ".join([Path(program).name, *arguments])
     try:
         process = subprocess.Popen(
             [program, *arguments],
@@ -152,26 +123,29 @@ def ask(program: str, arguments: Sequence[str], cwd: Path | None = None) -> str:
     try:
         out, err = process.communicate(timeout=_SECONDS)
     except subprocess.TimeoutExpired:
-        raise ClientError(f"{told}: did not end within {_SECONDS:g} s; run it yourself to see why") from None
+        raise ClientError(
+            f"{command}: did not end within {_SECONDS:g} s; run it yourself to see why"
+        ) from None
     finally:
         with contextlib.suppress(OSError):
-            # Of its own group nothing is left, also where it was cut off.
+            # Nothing of its process group is left, even where it was cut off.
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
     if process.returncode != 0:
-        raise ClientError(f"{told}: ended with {process.returncode}: {_complaint(out, err)}")
+        raise ClientError(f"{command}: ended with {process.returncode}: {_complaint(out, err)}")
     return out.decode("utf-8", "replace")
 
 
 def ask_json(program: str, arguments: Sequence[str], cwd: Path | None = None) -> Any:
-    """What it prints, as JSON."""
-    said = ask(program, arguments, cwd)
+    """What the program prints, parsed as JSON. Raises ClientError as `ask` does, and where it is no JSON."""
+    output = ask(program, arguments, cwd)
     try:
-        return json.loads(said)
+        return json.loads(output)
     except ValueError:
-        told = " ".join([Path(program).name, *arguments])
+        command = " ".join([Path(program).name, *arguments])
         raise ClientError(
-            f"{told}: printed no JSON but {said.strip()[:_SAID]!r}; it may be too old: update it and run this again"
+            f"{command}: printed no JSON but {output.strip()[:_EXCERPT]!r}; "
+            "it may be too old: update it and run this again"
         ) from None
 
 
@@ -184,12 +158,12 @@ def command_of(server: Any) -> tuple[str, ...] | None:
 
 
 def _complaint(out: bytes, err: bytes) -> str:
-    """Why it failed: the message of its JSON answer, else the end of what it said."""
+    """Why it failed: the message of its JSON answer, else the end of its output."""
     printed = out.decode("utf-8", "replace").strip()
     with contextlib.suppress(ValueError, IndexError):
         answer = json.loads(printed.splitlines()[-1])
         if isinstance(answer, dict) and isinstance(answer.get("message"), str):
-            return str(answer["message"])[:_SAID]
+            return str(answer["message"])[:_EXCERPT]
     lines = [line for line in err.decode("utf-8", "replace").splitlines() if not line.startswith("WARNING")]
-    said = "\n".join(lines).strip() or printed
-    return said[-_SAID:] or "it said nothing"
+    message = "\n".join(lines).strip() or printed
+    return message[-_EXCERPT:] or "it printed nothing"

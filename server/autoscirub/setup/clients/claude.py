@@ -1,4 +1,4 @@
-"""Claude Code: `claude plugin …`."""
+"""Claude Code as a client, driven by its `claude plugin …` commands."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Claude:
-    """See `clients.Client`. It loads a plugin of a local marketplace in place, and keeps an unused copy."""
+    """See `clients.Client`. It loads a plugin of a local marketplace in place; the copy that it makes is unused."""
 
     name: ClientName = "claude"
     scopes: tuple[str, ...] = ("user", "project")
@@ -54,7 +54,7 @@ class Claude:
         return {str(entry.get("name")): _source(entry) for entry in found}
 
     def _has_plugins(self) -> bool:
-        # Asked in a folder where it never ran, it would lay its own files down; looking must write nothing.
+        # Where it has never run, a query would create its own files; a query must write nothing.
         folder = self._home() / "plugins"
         return any((folder / name).exists() for name in ("installed_plugins.json", "known_marketplaces.json"))
 
@@ -62,12 +62,12 @@ class Claude:
         return home_of("CLAUDE_CONFIG_DIR", ".claude")
 
     def settings(self, project: Path | None) -> list[Path]:
-        """The user's settings, where the marketplace stands, and the project's, where it is installed for one."""
+        """The user's settings, which name the marketplace, and those of the project that it is installed for."""
         own = self._home() / "settings.json"
         return [own] if project is None else [own, project / ".claude" / "settings.json"]
 
     def add_marketplace(self, folder: Path) -> list[str]:
-        """In the user's settings: the folder is one of this machine, and a project's are shared."""
+        """In the user's settings: a project's are shared, and the folder is on this machine alone."""
         return ["plugin", "marketplace", "add", str(folder), "--scope", "user", "--json"]
 
     def remove_marketplace(self) -> list[str]:
@@ -87,7 +87,7 @@ class Claude:
         ask(self.program, arguments, cwd)
 
     def server(self, cwd: Path | None = None) -> tuple[str, ...] | None:
-        """How it starts our plugin's server. Its servers of other origin have other names, and cannot be in the way."""
+        """How it starts our plugin's server. It gives servers from elsewhere other names, so none can be in the way."""
         ours = [one for one in self.plugins(cwd) if one.id == PLUGIN_ID and one.enabled]
         return ours[0].server if ours else None
 

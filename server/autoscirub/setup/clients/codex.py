@@ -1,4 +1,4 @@
-"""Codex: `codex plugin …`."""
+"""Codex as a client, driven by its `codex plugin …` commands."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Codex:
         return ["plugin", "marketplace", "remove", MARKETPLACE, "--json"]
 
     def install(self, scope: str) -> list[str]:  # noqa: ARG002
-        """Enables it too, and makes its copy anew where it was installed before."""
+        """Enables it too, and renews its copy where it was installed before."""
         return ["plugin", "add", PLUGIN_ID, "--json"]
 
     def uninstall(self, scope: str) -> list[str]:  # noqa: ARG002
@@ -100,7 +100,7 @@ class Codex:
         ask(self.program, arguments, cwd)
 
     def server(self, cwd: Path | None = None) -> tuple[str, ...] | None:
-        """How it starts the server named autoscirub: a plugin's, or one in its configuration, which stands over it."""
+        """How it starts the server named autoscirub: a plugin's, or one in its configuration, which goes first."""
         listed = ask_json(self.program, ["mcp", "list", "--json"], cwd)
         for entry in listed if isinstance(listed, list) else []:
             if isinstance(entry, dict) and entry.get("name") == PLUGIN and entry.get("enabled") is not False:
@@ -108,16 +108,16 @@ class Codex:
         return None
 
     def copy_of_plugin(self) -> Path:
-        """Its copy of this version, whether it is there or not."""
+        """Where its copy of this version belongs, whether it exists or not."""
         from autoscirub.version import __version__
 
         return self.home() / "plugins" / "cache" / MARKETPLACE / PLUGIN / __version__
 
     def hooks(self) -> list[str]:
-        """How far each hook of the plugin is trusted: `trusted`, `untrusted`, `modified`, …
+        """The trust status of each hook of the plugin: `trusted`, `untrusted`, `modified`, …
 
-        It is asked in a copy of its folder that is removed again, since it would write in its own.
-        Raises ClientError where it does not answer, OSError where it cannot be copied.
+        Asks it in a temporary copy of its configuration folder, since it would write in its own.
+        Raises ClientError where it does not answer, OSError where the folder cannot be copied.
         """
         copy = self.copy_of_plugin()
         with tempfile.TemporaryDirectory(prefix="autoscirub-doctor-") as folder:

@@ -1,4 +1,4 @@
-"""Asking a program that speaks JSON, one message a line, on its standard streams; and ending it."""
+"""Queries a server program that speaks JSON, one message a line, on its standard streams; then ends it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 _LINE_BYTES = 4 * 1024 * 1024
 _LINES = 200
-_SAID = 300
+_EXCERPT = 300
 
 
 def passed_on() -> dict[str, str]:
-    """What every client passes on to a server: Codex passes no more."""
+    """The environment that every client passes on to a server: Codex passes no more."""
     return {name: os.environ[name] for name in ("HOME", "LANG", "PATH", "TMPDIR") if name in os.environ}
 
 
@@ -58,18 +58,18 @@ def ask_lines(
         timer.start()
         try:
             result: dict[str, Any] = {}
-            for message in messages:
-                _send(process, message)
-                if "id" in message:
-                    result = _answer(process, message["id"])
+            for request in messages:
+                _send(process, request)
+                if "id" in request:
+                    result = _answer(process, request["id"])
             return result
         except _Ended:
             _end(process)
             process.wait()
             errors.seek(0)
-            said = errors.read().decode("utf-8", "replace").strip()[-_SAID:].splitlines()
+            output = errors.read().decode("utf-8", "replace").strip()[-_EXCERPT:].splitlines()
             why = f"did not answer within {seconds:g} s" if late.is_set() else "ended without an answer"
-            raise ClientError(f"it {why}" + (f"; it said: {said[-1]}" if said else "")) from None
+            raise ClientError(f"it {why}" + (f"; it said: {output[-1]}" if output else "")) from None
         finally:
             timer.cancel()
             _end(process)
@@ -80,7 +80,7 @@ def ask_lines(
 
 
 class _Ended(Exception):  # noqa: N818 - it is no error of its own
-    """The program has ended, or said what ends the conversation."""
+    """Raised where the program has ended, or closed its end of the conversation."""
 
 
 def _send(process: subprocess.Popen[bytes], message: Mapping[str, Any]) -> None:
@@ -93,7 +93,7 @@ def _send(process: subprocess.Popen[bytes], message: Mapping[str, Any]) -> None:
 
 
 def _answer(process: subprocess.Popen[bytes], number: Any) -> dict[str, Any]:
-    """The result of the message with that id; what else it says in between is passed over."""
+    """The result of the message with that id; other messages in between are skipped."""
     assert process.stdout is not None  # noqa: S101 - as above
     for _ in range(_LINES):
         line = process.stdout.readline(_LINE_BYTES)
@@ -108,8 +108,8 @@ def _answer(process: subprocess.Popen[bytes], number: Any) -> dict[str, Any]:
         result = answer.get("result")
         if isinstance(result, dict):
             return result
-        raise ClientError(f"it answered {json.dumps(answer)[:_SAID]}")
-    raise ClientError(f"it said {_LINES} other things, and did not answer")
+        raise ClientError(f"it answered {json.dumps(answer)[:_EXCERPT]}")
+    raise ClientError(f"it sent {_LINES} other messages, and did not answer")
 
 
 def _cut_off(late: threading.Event, process: subprocess.Popen[bytes]) -> None:

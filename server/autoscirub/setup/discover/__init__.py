@@ -1,4 +1,4 @@
-"""Discovering a project's report, results and run command for `init`."""
+"""Discovers a project's report, results and run command for `init`."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Choosing among what was found: by a flag, by asking, or alone where that is plain."""
+"""Chooses among the candidates that were found: by asking, or without asking where the choice is clear."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _NAMED = 3
 
 
 def choose(question: SetupQuestion, root: Path, *, ask: Ask | None, yes: bool) -> Choice:
-    """What is taken of `question`: as `ask` is answered; with `yes` the best; else what is plain.
+    """The choice for `question`: what `ask` is answered; with `yes` the best candidate; else a clear one.
 
-    Of candidates that are equally good none is taken without an answer, and a last resort only with `yes`.
+    Among equally good candidates none is taken without an answer, and a last resort only with `yes`.
     """
     if ask is not None:
         return _asked(question, root, ask)
@@ -41,7 +41,7 @@ def choose(question: SetupQuestion, root: Path, *, ask: Ask | None, yes: bool) -
     if best is None:
         return Choice(None, "open", _open(question))
     if best.last_resort and not yes:
-        return Choice(None, "open", f"{best.shown}: {best.reason}; if it is: {_say(question, best.value)}")
+        return Choice(None, "open", f"{best.display}: {best.reason}; if it is: {_say(question, best.value)}")
     return Choice(best.value, "found", best.reason)
 
 
@@ -90,7 +90,7 @@ def _of(candidate: Candidate | None) -> Choice:
 def _open(question: SetupQuestion) -> str:
     if not question.candidates:
         return f"nothing found; when there is one: {_say(question, _EXAMPLES[question.subject])}"
-    equal = [one.shown for one in question.equal]
+    equal = [one.display for one in question.equal]
     more = f" and {len(equal) - _NAMED} more" if len(equal) > _NAMED else ""
     named = " and ".join(equal) if len(equal) == 2 else ", ".join(equal[:_NAMED]) + more
     return f"{named} are equally good; say which: {_say(question, question.equal[0].value)}"

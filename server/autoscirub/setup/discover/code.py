@@ -1,6 +1,6 @@
-"""Which files a script names and writes, guessed from its text line by line. Nothing is parsed as code, or run.
+"""Guesses from a script's text, line by line, which files it names and writes. Nothing is parsed as code, or run.
 
-A guess that is wrong costs a line in a list of candidates. So this sees the usual forms alone: quoted paths, names
+A wrong guess costs only a line in a list of candidates. So only the usual forms are recognised: quoted paths, names
 that stand for one, `/` and join between them, and a call on the same line that writes.
 """
 

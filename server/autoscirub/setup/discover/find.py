@@ -1,7 +1,7 @@
-"""Finding a project's report, results and run command. It looks at names and small texts, and runs nothing.
+"""Finds candidates for a project's report, results and run command, from names and small texts; runs nothing.
 
-A candidate's rank says how good it is by the tables below; its reason says the same in words. Two of one rank are
-equally good, and then nobody but a person can say which.
+A candidate's rank says how good it is by the tables below; its reason says the same in words. Two of the same rank are
+equally good, and then only a person can choose.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 from autoscirub.models import Candidate, Discovered
 from autoscirub.setup.discover.results import find_results_files
 from autoscirub.setup.discover.run_command import find_commands, script_code
-from autoscirub.setup.discover.scan import look
+from autoscirub.setup.discover.scan import scan_project
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
 _MOST = 20
-"""Candidates that are kept for one subject."""
+"""Candidates for one subject."""
 
 _SUFFIXES = (".md", ".qmd", ".rmd", ".ipynb", ".tex", ".html", ".htm", ".markdown", ".txt")
 _SOURCES = (".qmd", ".rmd", ".ipynb", ".tex", ".md", ".markdown")
@@ -40,16 +40,16 @@ _FOLDERS = frozenset({
 _NOTEBOOKS = {".ipynb": "notebook", ".qmd": "Quarto document", ".rmd": "R Markdown document"}
 _NOT_REPORTS = re.compile(r"(?i)(readme|changelog|contributing|license|todo|index|template|code_of_conduct)")
 _NAMED = 5
-"""What it adds that the README names a file."""
+"""Added to the rank of a file that the README names."""
 
 
 def find_setup(root: Path, *, skip: Collection[str] = ()) -> Discovered:
     """The candidates for report, results and run command of the project at `root`, best first, each with why.
 
-    `skip`: folders that are not looked into, such as the state directory, as paths from the root. Reads a bounded
+    `skip`: folders that are not searched, such as the state directory, as paths from the root. Reads a bounded
     part of it, follows no link, and never raises for what is there.
     """
-    seen = look(root, skip)
+    seen = scan_project(root, skip)
     readmes = [name for name in seen.files if re.fullmatch(r"(?i)readme(\.(md|rst|txt|markdown))?", name)]
     readme = (readmes[0], seen.text(readmes[0])) if readmes else ("README.md", "")
     code = script_code(seen)

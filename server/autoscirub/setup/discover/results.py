@@ -1,4 +1,4 @@
-"""Finding a project's results: JSON files that hold numbers and that the code writes, and no input or settings."""
+"""Finds a project's results files: JSON that holds numbers and that the code writes, not inputs or settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autoscirub.store import JsonFault, parse
 
 if TYPE_CHECKING:
     from autoscirub.setup.discover.code import Code
-    from autoscirub.setup.discover.scan import Look
+    from autoscirub.setup.discover.scan import ProjectScan
 
 _FOLDERS = frozenset({
     "results", "result", "outputs", "output", "out", "metrics", "evaluation", "eval", "artifacts",
@@ -33,11 +33,11 @@ _NOT_RESULTS = re.compile(
     r"|manifest|config|settings|params|parameters|environment|.*[.-](lock|schema|config)|schema|lock)\.json"
 )
 _MOST_READ = 300
-"""JSON files that are looked into."""
+"""JSON files that are opened."""
 _MOST_VALUES = 10_000
 
 
-def find_results_files(seen: Look, code: dict[str, Code], readme: tuple[str, str]) -> list[Candidate]:
+def find_results_files(seen: ProjectScan, code: dict[str, Code], readme: tuple[str, str]) -> list[Candidate]:
     """The results files that are there, and those that a script says it will write, best first."""
     writers: dict[str, list[str]] = {}
     namers: dict[str, list[str]] = {}
@@ -47,11 +47,11 @@ def find_results_files(seen: Look, code: dict[str, Code], readme: tuple[str, str
                 (writers if path in part.writes else namers).setdefault(path, []).append(script)
     read_only = {path for part in code.values() for path in part.reads} - set(writers)
     found = []
-    looked = 0
+    inspected = 0
     there = [path for path in seen.files if _could_be(path)]
     for path in there:
-        looked += 1
-        if (base := _rank(path, path in writers)) is None or looked > _MOST_READ:
+        inspected += 1
+        if (base := _rank(path, path in writers)) is None or inspected > _MOST_READ:
             continue
         rank, reason = base
         if path not in DEFAULT_RESULTS and (
@@ -87,7 +87,7 @@ def _could_be(path: str) -> bool:
 
 
 def _rank(path: str, written: bool) -> tuple[int, str] | None:
-    """How good a file is by its place and its name; None for one that is no results file by either."""
+    """How good a candidate a file is by its folder and name; None where neither suggests a results file."""
     folders, name = posixpath.split(path.lower())
     inside = bool(_FOLDERS & set(folders.split("/")))
     if path in DEFAULT_RESULTS:

@@ -1,4 +1,4 @@
-"""Finding the command that makes the results: scripts, a Makefile's target, a pipeline, what the README says."""
+"""Finds the command that makes the results: scripts, Makefile targets, pipelines, commands in the README."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from autoscirub.models import Candidate
 from autoscirub.setup.discover.code import Code, read_code
 
 if TYPE_CHECKING:
-    from autoscirub.setup.discover.scan import Look
+    from autoscirub.setup.discover.scan import ProjectScan
 
 _SUFFIXES = (".py", ".r", ".sh")
 _NAMES = {
@@ -29,7 +29,7 @@ _NOT_RUN = re.compile(
 _TARGETS = ("results", "reproduce", "run", "all")
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 _RULE = re.compile(r"^([\w./ -]{1,200}?)\s{0,8}:(?![=:])([^=\n]*)$")
-_SAID = re.compile(
+_README_COMMAND = re.compile(
     r"^\s{0,12}(?:[$>%] )?(?:python3?|Rscript|bash|sh|make)\s+[\w./=:,+ -]{1,200}$", re.MULTILINE
 )
 _DATA = (
@@ -41,19 +41,19 @@ _DATA_FOLDERS = frozenset({
 })  # fmt: skip
 _MOST_SCRIPTS = 200
 _WRITES = 20
-_SAID_SO = 10
+_IN_README = 10
 _SEVERAL = 110
-"""A script or target that runs several others is the whole, and each of them a part."""
+"""The rank of a script or target that runs several others: it is the whole, and each of them a part."""
 
 
-def script_code(seen: Look) -> dict[str, Code]:
+def script_code(seen: ProjectScan) -> dict[str, Code]:
     """What each script, Makefile and pipeline of the project names and writes."""
     scripts = [path for path in seen.files if _is_code(path)][:_MOST_SCRIPTS]
     return {path: read_code(seen.text(path), path) for path in scripts}
 
 
 def find_commands(
-    seen: Look, code: dict[str, Code], readme: tuple[str, str], results: list[str]
+    seen: ProjectScan, code: dict[str, Code], readme: tuple[str, str], results: list[str]
 ) -> list[Candidate]:
     """The commands that may make the results, best first. None of them is run."""
     scripts = [path for path in code if path.lower().endswith(_SUFFIXES)]
@@ -62,7 +62,7 @@ def find_commands(
     ]
     found += _pipelines(seen)
     found += _targets(seen, scripts)
-    return sorted(_said(found, readme, scripts), key=lambda one: -one.rank)
+    return sorted(_with_readme(found, readme, scripts), key=lambda one: -one.rank)
 
 
 def _is_code(path: str) -> bool:
@@ -73,7 +73,9 @@ def _is_code(path: str) -> bool:
     return is_script and (not folder or folder.split("/")[0].lower() in _FOLDERS)
 
 
-def _script(seen: Look, path: str, part: Code, scripts: list[str], results: list[str]) -> Candidate | None:
+def _script(
+    seen: ProjectScan, path: str, part: Code, scripts: list[str], results: list[str]
+) -> Candidate | None:
     stem, suffix = posixpath.splitext(posixpath.basename(path))
     folder = posixpath.dirname(path)
     written = next((name for name in results if name in part.writes), None)
@@ -93,14 +95,14 @@ def _script(seen: Look, path: str, part: Code, scripts: list[str], results: list
     return Candidate(_command(seen, path), reason, rank, inputs=_inputs(seen, part, results))
 
 
-def _command(seen: Look, path: str) -> tuple[str, ...]:
+def _command(seen: ProjectScan, path: str) -> tuple[str, ...]:
     suffix = posixpath.splitext(path)[1].lower()
     if suffix == ".sh":
         return ("bash" if re.match(r"#!.{0,40}bash", seen.text(path)) else "sh", path)
     return ("python3" if suffix == ".py" else "Rscript", path)
 
 
-def _inputs(seen: Look, part: Code, results: list[str]) -> tuple[str, ...]:
+def _inputs(seen: ProjectScan, part: Code, results: list[str]) -> tuple[str, ...]:
     """The data files in a data folder that a script names and does not write."""
     there = set(seen.files)
     return tuple(
@@ -112,7 +114,7 @@ def _inputs(seen: Look, part: Code, results: list[str]) -> tuple[str, ...]:
     )
 
 
-def _pipelines(seen: Look) -> list[Candidate]:
+def _pipelines(seen: ProjectScan) -> list[Candidate]:
     found = []
     snakefile = next((path for path in ("Snakefile", "workflow/Snakefile") if path in seen.files), None)
     if snakefile:
@@ -122,7 +124,7 @@ def _pipelines(seen: Look) -> list[Candidate]:
     return found
 
 
-def _targets(seen: Look, scripts: list[str]) -> list[Candidate]:
+def _targets(seen: ProjectScan, scripts: list[str]) -> list[Candidate]:
     makefile = next((path for path in _MAKEFILES if path in seen.files), None)
     if makefile is None:
         return []
@@ -181,15 +183,15 @@ def _called(text: str, scripts: list[str], besides: str = "") -> list[str]:
 
 
 def _few(names: list[str]) -> str:
-    shown = " and ".join(names[:2])
-    return shown if len(names) < 3 else f"{names[0]}, {names[1]} and {len(names) - 2} more"
+    named = " and ".join(names[:2])
+    return named if len(names) < 3 else f"{names[0]}, {names[1]} and {len(names) - 2} more"
 
 
-def _said(found: list[Candidate], readme: tuple[str, str], scripts: list[str]) -> list[Candidate]:
-    """The candidates, with what the README says to run: as a candidate of its own where it adds arguments."""
+def _with_readme(found: list[Candidate], readme: tuple[str, str], scripts: list[str]) -> list[Candidate]:
+    """The candidates, and the commands in the README: each is a candidate of its own where it adds arguments."""
     by_value = {one.value: one for one in found}
     spoken: set[str] = set()
-    for match in _SAID.finditer(readme[1]):
+    for match in _README_COMMAND.finditer(readme[1]):
         words = tuple(shlex.split(match[0].strip().lstrip("$>% ")))
         if words[0] == "python":
             words = ("python3", *words[1:])
@@ -204,5 +206,5 @@ def _said(found: list[Candidate], readme: tuple[str, str], scripts: list[str]) -
             reason = "; ".join(filter(None, [known.reason, reason]))
         rank = known.rank if known is not None else 65
         inputs = known.inputs if known is not None else ()
-        by_value[words] = Candidate(words, reason, rank + _SAID_SO, inputs=inputs)
+        by_value[words] = Candidate(words, reason, rank + _IN_README, inputs=inputs)
     return list(by_value.values())

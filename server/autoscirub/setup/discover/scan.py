@@ -1,4 +1,4 @@
-"""A bounded look at a project's files: names and small texts. Follows no link, opens nothing that could block."""
+"""Lists a project's files within limits, and reads small texts. Follows no link, opens nothing that could block."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_IN_FOLDER = 2_000
 TEXT_BYTES = 256 * 1024
 JSON_BYTES = 1024 * 1024
 MAX_BYTES = 16 * 1024 * 1024
-"""Of all files together. What is over is known by name alone."""
+"""For all files together. What exceeds it is known by name alone."""
 
 _SKIPPED = frozenset({
     "__pycache__", "node_modules", "venv", "env", "virtualenv", "site-packages", "renv", "packrat",
@@ -33,12 +33,12 @@ _FOREIGN = frozenset({"pyvenv.cfg", "conda-meta", ".git"})
 
 
 @dataclass
-class Look:
-    """The files that were seen, shallow ones first, and what may still be read of them."""
+class ProjectScan:
+    """The files that were found, shallow ones first, and how much may still be read of them."""
 
     root: Path
     files: list[str] = field(default_factory=list)
-    """Paths from the root, of regular files. Names that no terminal should show are not among them."""
+    """Paths from the root, of regular files. Names that are unsafe to print in a terminal are left out."""
     cut: bool = False
     left: int = MAX_BYTES
 
@@ -56,13 +56,13 @@ class Look:
         return (self.read(name) or b"").decode("utf-8", "replace")
 
 
-def look(root: Path, skip: Collection[str] = ()) -> Look:
-    """See which regular files there are at `root`. `skip`: folders, as paths from the root.
+def scan_project(root: Path, skip: Collection[str] = ()) -> ProjectScan:
+    """List the regular files at `root`. `skip`: folders to leave out, as paths from the root.
 
     Left out: hidden folders, environments, caches, what other tools make, other repositories, and whatever a
     link leads to. Never raises for what is there.
     """
-    seen = Look(root)
+    seen = ProjectScan(root)
     waiting = deque([("", 0)])
     entries = 0
     while waiting:
@@ -90,10 +90,10 @@ def _is_skipped(name: str, path: str, skip: Collection[str]) -> bool:
 
 
 def _entries(folder: Path) -> list[tuple[str, str]]:
-    """Names and kinds, at most one more than are looked at in one folder; none where it cannot be listed."""
+    """Names and kinds, at most one more than the limit for a folder; none where it cannot be listed."""
     found: list[tuple[str, str]] = []
     try:
-        # It is listed by its descriptor, which no link can take the place of between look and look.
+        # Listed by its descriptor, which no link can replace between the check and the listing.
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
         return found

@@ -1,4 +1,4 @@
-"""`doctor`, the clients: which are there, whether they have the plugin, and whether its server starts."""
+"""`doctor` for coding agents: which are installed, whether they have the plugin, whether its server starts."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from autoscirub.setup.clients import (
     open_client,
     passed_on,
 )
+from autoscirub.setup.doctor.probe import finding
 from autoscirub.setup.install import (
     folder_of,
     others_of_this_name,
@@ -40,9 +41,7 @@ _START_SECONDS = 20.0
 
 
 def look_at_clients(project: Path | None) -> Iterator[Decision]:
-    """For each client: is it there, does it have the plugin, does the server start, will its hooks run."""
-    from autoscirub.setup.doctor.machine import finding
-
+    """For each client: is it installed, does it have the plugin, does the server start, will its hooks run."""
     for name in CLIENTS:
         question = "Is this coding agent there?"
         if find_client(name) is None:
@@ -65,8 +64,6 @@ def _how_to_install(name: ClientName) -> str:
 
 
 def _plugin(name: ClientName, client: Client, project: Path | None) -> Iterator[Decision]:
-    from autoscirub.setup.doctor.machine import finding
-
     plugins = client.plugins(project)
     ours = [one for one in plugins if one.id == PLUGIN_ID]
     others = others_of_this_name(plugins)
@@ -100,14 +97,16 @@ def _plugin(name: ClientName, client: Client, project: Path | None) -> Iterator[
 
 
 def _as_installed(name: ClientName, client: Client, question: str, scope: str) -> Decision:
-    """The client says that it has it; whether that is what this version installs, its files say."""
-    from autoscirub.setup.doctor.machine import finding
-
+    """Whether the plugin that the client has is what this version installs, by its files."""
     place = place_of(name)
     folder = client.copy_of_plugin() or (folder_of(place) if place is not None else None)
     if folder is None:
         return finding(
-            f"{name}: plugin", question, None, f"installed ({scope})", "its files were not found to look at"
+            f"{name}: plugin",
+            question,
+            None,
+            f"installed ({scope})",
+            "its files were not found, so they are not compared",
         )
     if same_files(folder, plugin_files()):
         return finding(f"{name}: plugin", question, True, f"installed ({scope})")
@@ -118,11 +117,9 @@ def _as_installed(name: ClientName, client: Client, question: str, scope: str) -
 
 
 def _server(name: ClientName, client: Client, project: Path | None) -> Decision:
-    from autoscirub.setup.doctor.machine import finding
-
-    question = "Does the server start that it would start?"
+    question = "Does the server that it would start really start?"
     command = client.server(project)
-    again = f"to write it anew: autoscirub install {name}"
+    again = f"to write it again: autoscirub install {name}"
     if not command:
         return finding(
             f"{name}: server", question, False, "none", f"{name} names no server for the plugin; {again}"
@@ -136,15 +133,17 @@ def _server(name: ClientName, client: Client, project: Path | None) -> Decision:
             "its folder is gone",
             f"{folder_of(place)} is missing; {again}",
         )
-    shown = " ".join(command)
+    command_line = " ".join(command)
     if command not in _ours(place):
-        # Whatever else stands there is not run just because somebody asks how things are.
+        # An unknown program is not run just because somebody runs `doctor`.
         how = f"it would start another program than install writes, which is not tried here; {again}"
-        return finding(f"{name}: server", question, False, "another program", how, note=shown)
+        return finding(f"{name}: server", question, False, "another program", how, note=command_line)
     problem = server_problem(command)
     if problem is not None:
-        return finding(f"{name}: server", question, False, "does not start", problem, again, note=shown)
-    return finding(f"{name}: server", question, True, "starts and answers", note=shown)
+        return finding(
+            f"{name}: server", question, False, "does not start", problem, again, note=command_line
+        )
+    return finding(f"{name}: server", question, True, "starts and answers", note=command_line)
 
 
 def _ours(place: Path | None) -> list[tuple[str, ...] | None]:
@@ -160,7 +159,7 @@ def _ours(place: Path | None) -> list[tuple[str, ...] | None]:
 def server_problem(command: Sequence[str], seconds: float = _START_SECONDS) -> str | None:
     """Start the server as a client would, ask it to initialize, and end it. None where it answers as it should.
 
-    It gets what Codex passes on, and no more, and starts in an empty folder, which is nobody's project.
+    It gets only the environment that Codex passes on, and starts in an empty folder, which is nobody's project.
     """
     asked = {
         "jsonrpc": "2.0",
@@ -186,7 +185,6 @@ def server_problem(command: Sequence[str], seconds: float = _START_SECONDS) -> s
 
 def _hooks(client: Client) -> Decision:
     from autoscirub.setup.clients import HOOKS_HOW, Codex
-    from autoscirub.setup.doctor.machine import finding
 
     question = "Will it run the plugin's hooks?"
     assert isinstance(client, Codex)  # noqa: S101 - no other client asks for trust
@@ -198,5 +196,5 @@ def _hooks(client: Client) -> Decision:
     if states and len(trusted) == len(states):
         note = "an install of another version, and any change of its files, takes the trust away"
         return finding("codex: hooks", question, True, f"all {len(states)} trusted", note=note)
-    how = f"it skips hooks that are not trusted, and says nothing of it; {HOOKS_HOW}"
+    how = f"it skips hooks that are not trusted, and says nothing about it; {HOOKS_HOW}"
     return finding("codex: hooks", question, None, f"{len(trusted)} of {len(states)} trusted", how)

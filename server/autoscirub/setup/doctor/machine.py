@@ -1,4 +1,4 @@
-"""`doctor`: what is there on this machine, what is missing, and how to get it. Writes nothing."""
+"""`doctor` for this machine: what is installed, what is missing, and how to get it. Writes nothing."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from autoscirub.data import data_dir
 from autoscirub.errors import AutoscirubError
-from autoscirub.models import Answer, Decision, Evidence, now
 from autoscirub.programs import on_path
 from autoscirub.sandbox import available
+from autoscirub.setup.doctor.clients import look_at_clients
+from autoscirub.setup.doctor.probe import finding
 from autoscirub.setup.install import plugin_files
 from autoscirub.store import (
     DATA_DIR_VARIABLE,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from autoscirub.data import Kind
+    from autoscirub.models import Decision
     from autoscirub.store import Project
 
 _SECONDS = 20.0
@@ -35,34 +37,15 @@ _CANNOT_LOCK = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, err
 _SHIPPED: tuple[Kind, ...] = ("schemas", "state", "skills", "hooks", "plugin")
 
 
-def finding(
-    subject: str, question: str, there: bool | None, word: str, *how: str, note: str = ""
-) -> Decision:
-    """One line, with `how` to get it.
-
-    `there`: True; False for needed and missing; None for what nothing needs yet, or what is inconclusive.
-    """
-    answers = {True: Answer.HOLDS, False: Answer.DOES_NOT_HOLD, None: Answer.INCONCLUSIVE}
-    return Decision(
-        subject=subject,
-        question=question,
-        answer=answers[there],
-        word=word,
-        evidence=[Evidence(note=note)] if note else [],
-        open=[line for line in how if line],
-        at=now(),
-    )
-
-
 def look_around(project: str | Path | None = None, *, state_dir: str | Path | None = None) -> list[Decision]:
-    """A Decision for each thing.
+    """A Decision for each thing that autoscirub needs or may use here, coding agents included.
 
-    *Does not hold*: it is needed and missing. *Inconclusive*: nothing needs it yet, or nobody can say.
+    *Does not hold*: it is needed and missing. *Inconclusive*: nothing needs it yet, or it cannot be determined.
     """
-    from autoscirub.setup.doctor.clients import look_at_clients
-
     found = [_python(), _package(), _git(), _sandbox(), *_places(project, state_dir)]
-    with contextlib.suppress(AutoscirubError):  # it is said above, and the clients are there all the same
+    with contextlib.suppress(
+        AutoscirubError
+    ):  # it is reported above, and the clients are checked all the same
         return [*found, *look_at_clients(open_project(project, state_dir).root)]
     return [*found, *look_at_clients(None)]
 
@@ -105,7 +88,7 @@ def _git() -> Decision:
     if program is None:
         return finding("git", question, False, "not on PATH", how)
     try:
-        # In no repository, so that nothing of a stranger's configuration is read.
+        # Outside of any repository, so that no stranger's configuration is read.
         done = subprocess.run(
             [program, "--version"],
             cwd="/",
@@ -159,7 +142,7 @@ def _places(project: str | Path | None, state_dir: str | Path | None) -> Iterato
 
 
 def _writable(path: Path) -> bool:
-    """Whether the folder can be written, or made. By permission alone: looking must leave nothing."""
+    """Whether the folder can be written, or made. By permission alone: a check must leave nothing behind."""
     there = path
     while not there.exists():
         if there == there.parent:

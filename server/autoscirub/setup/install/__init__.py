@@ -1,4 +1,4 @@
-"""`install` and `uninstall`: the plugin in a client."""
+"""`install` and `uninstall`: adds the plugin to a coding agent's client, and removes it."""
 
 import lazy_loader
 

@@ -1,7 +1,7 @@
-"""The clean copy of the plugin that a client loads: from package data, with absolute commands.
+"""Builds the clean copy of the plugin that a client loads: from package data, with absolute commands.
 
-A checkout holds a `.git` and a `.venv`, and both clients copy whatever lies beside the plugin. And a client's PATH need
-not hold `autoscirub`, so the copy names the interpreter that this runs in.
+A checkout holds a `.git` and a `.venv`, and both clients copy the whole folder that holds the plugin. And `autoscirub`
+need not be on a client's PATH, so the copy names the interpreter that this runs in.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ def refuse_unstartable() -> None:
             timeout=_SECONDS,
             check=False,
         )
-        said = done.stdout.decode("utf-8", "replace").strip()
+        output = done.stdout.decode("utf-8", "replace").strip()
     except (OSError, subprocess.TimeoutExpired) as cause:
-        said = f"{type(cause).__name__}"
-    if said != f"autoscirub {__version__}":
+        output = f"{type(cause).__name__}"
+    if output != f"autoscirub {__version__}":
         raise ClientError(
             f"{shlex.join(command)}: does not say autoscirub {__version__} by itself, so a client could not start "
             "the server; install the package for that interpreter (pip install, not PYTHONPATH), and run this again"
@@ -63,7 +63,7 @@ def refuse_unstartable() -> None:
 
 
 def passing_interpreter() -> str | None:
-    """What to say where this interpreter lies in a cache that a tool may empty at any time; None elsewhere."""
+    """A warning where this interpreter lies in a cache that a tool may empty at any time; None elsewhere."""
     if {"archive-v0", "builds-v0", "environments-v2"} & {*Path(sys.executable).parts}:
         return (
             f"{sys.executable} lies in a cache that uv may empty, and the server is gone with it; "
@@ -141,7 +141,7 @@ def same_files(folder: Path, files: dict[str, bytes]) -> bool:
 
 
 def lay_folder(folder: Path, files: dict[str, bytes]) -> Path | None:
-    """Put a folder with these files in the place of `folder`; returns where the old one was put aside, if any was.
+    """Replace `folder` by one with these files; returns where the old one was put aside, if there was one.
 
     Raises ClientError, with everything as it was, where that cannot be done.
     """

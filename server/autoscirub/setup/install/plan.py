@@ -1,4 +1,4 @@
-"""`install`: the plugin into a client, shown first, checked afterwards, and taken back where a step fails."""
+"""`install`: adds the plugin to a client; previewed first, checked afterwards, rolled back where a step fails."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from autoscirub.errors import AutoscirubError, ClientError, ConfigError, StateError
 from autoscirub.models import Answer, ClientChange, ClientSetup, Decision, Evidence, now
-from autoscirub.setup.clients import MARKETPLACE, PLUGIN, PLUGIN_ID, open_client, shown_command
+from autoscirub.setup.clients import MARKETPLACE, PLUGIN, PLUGIN_ID, open_client, render_command
 from autoscirub.setup.install.folder import (
     lay_folder,
     passing_interpreter,
@@ -36,13 +36,13 @@ _NOWHERE = (
 
 
 def place_of(client: str) -> Path | None:
-    """Where what belongs to a client is kept, in the user's data directory; None where none can be. Makes nothing."""
+    """A client's folder in the user's data directory; None where there can be none. Creates nothing."""
     data = user_data_path()
     return None if data is None else data / "clients" / client
 
 
 def folder_of(place: Path) -> Path:
-    """The clean copy of the plugin in it."""
+    """Where the clean copy of the plugin lies in a client's folder."""
     return place / PLUGIN
 
 
@@ -52,13 +52,13 @@ def same_place(one: str, other: Path) -> bool:
 
 
 def others_of_this_name(plugins: list[Plugin]) -> list[Plugin]:
-    """Plugins that are called autoscirub too, come from another marketplace, and are switched on."""
+    """Enabled plugins that are also called autoscirub but come from another marketplace."""
     return [one for one in plugins if one.name == PLUGIN and one.id != PLUGIN_ID and one.enabled]
 
 
 @dataclass
 class Installation:
-    """What is to be done, as `view` says it; `carry_out` does it."""
+    """A planned installation: `view` describes it, `carry_out` does it."""
 
     client: Client
     place: Path
@@ -79,7 +79,7 @@ class Installation:
         return not (self.lay or self.add or self.install)
 
     def carry_out(self) -> ClientSetup:
-        """Do it, look whether the client has it, and say so. Raises with everything taken back where a step fails."""
+        """Do it, and check that the client has it. If a step fails, roll everything back and raise."""
         if user_data_dir() is None:
             raise StateError(_NOWHERE)
         self.place.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -99,7 +99,7 @@ class Installation:
     def _do(self) -> None:
         folder = folder_of(self.place)
         if not saved_settings(self.place):
-            # What was kept at an earlier install is for the uninstall of that one.
+            # Settings saved at an earlier install are for its uninstall to restore.
             self.undo.append(lambda: put_back(self.place))
         keep_settings(self.place, self.client.settings(self.project))
         if self.lay:
@@ -129,7 +129,7 @@ class Installation:
         return left
 
     def _seen(self) -> Decision:
-        """Ask the client itself. Raises ClientError where it does not have what was installed."""
+        """Ask the client itself whether it has the plugin. Raises ClientError where it does not."""
         entry = _entry(self.client.plugins(self.cwd), self.view.scope, self.project)
         name = self.client.name
         if entry is None or not entry.enabled:
@@ -141,7 +141,7 @@ class Installation:
         if server != self.view.server:
             raise ClientError(
                 f"{name} has the plugin, but starts its server as {' '.join(server or ('(not at all)',))}, expected "
-                f"{self.view.server_shown}; autoscirub uninstall {name} and install it again, or update {name}"
+                f"{self.view.server_command}; autoscirub uninstall {name} and install it again, or update {name}"
             )
         copy = self.client.copy_of_plugin()
         if copy is not None and not same_files(copy, self.files):
@@ -153,7 +153,7 @@ class Installation:
             question="Does the client list the plugin, switched on, and start the server by its absolute path?",
             answer=Answer.HOLDS,
             word="installed",
-            evidence=[Evidence(path=str(folder_of(self.place)), note=self.view.server_shown)],
+            evidence=[Evidence(path=str(folder_of(self.place)), note=self.view.server_command)],
             at=now(),
         )
 
@@ -161,7 +161,7 @@ class Installation:
 def plan_install(
     name: ClientName, *, scope: Scope | None = None, project: str | Path | None = None
 ) -> Installation:
-    """Look at the client and say what installing would change. Changes nothing.
+    """Inspect the client and plan what installing would change. Changes nothing.
 
     Raises ClientError where it is not there, where something of the same name is in the way, or where the server could
     not be started; ConfigError for a scope that it does not have.
@@ -248,9 +248,9 @@ def _show(plan: Installation) -> None:
         counts = f"{len(plan.files)} files: skills, hooks, and how the server is started"
         changes.append(ClientChange("replace" if folder.exists() else "make", str(folder), counts))
     if plan.add:
-        changes.append(_told(client, client.add_marketplace(folder)))
+        changes.append(_run_change(client, client.add_marketplace(folder)))
     if plan.install:
-        changes.append(_told(client, client.install(view.scope)))
+        changes.append(_run_change(client, client.install(view.scope)))
     if plan.add or plan.install:
         keys = {"claude": "extraKnownMarketplaces, enabledPlugins", "codex": "[marketplaces], [plugins]"}[
             client.name
@@ -263,8 +263,8 @@ def _show(plan: Installation) -> None:
             )
 
 
-def _told(client: Client, arguments: list[str]) -> ClientChange:
-    return ClientChange("run", shown_command(client, arguments))
+def _run_change(client: Client, arguments: list[str]) -> ClientChange:
+    return ClientChange("run", render_command(client, arguments))
 
 
 def _swap_back(folder: Path, aside: Path | None) -> None:

@@ -1,6 +1,6 @@
-"""The user's settings files as they were before `install`, so that `uninstall` leaves them as they were.
+"""Saves the user's settings files before `install`, so that `uninstall` can restore them.
 
-A client adds and removes its own keys, and may leave empty ones, and another layout, behind.
+A client adds and removes its own keys, and may leave empty ones and another layout behind.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LEFT_EMPTY = ("enabledPlugins", "extraKnownMarketplaces")
 
 
 def keep_settings(place: Path, files: list[Path]) -> None:
-    """Copy each of `files` to `place`, once: what is kept already is from before the first install.
+    """Copy each of `files` to `place`, once: a copy that exists is from before the first install.
 
     Raises StateError where one cannot be read, or the copy cannot be written.
     """
@@ -42,15 +42,15 @@ def keep_settings(place: Path, files: list[Path]) -> None:
 
 
 def saved_settings(place: Path) -> list[Path]:
-    """The files that are kept there."""
+    """The settings files of which a copy is saved there."""
     return [Path(name) for name in _record(place)]
 
 
 def put_back(place: Path) -> list[str]:
-    """Give each kept JSON file its bytes of before, where it says the same, and forget them. Returns what was done.
+    """Restore each saved JSON file whose content is the same as before, and drop the copies. Returns what was done.
 
-    A file that was changed otherwise since stays as it is, without the plugin's entries, which the client has removed.
-    So does TOML: Codex edits it in place, and a comment that came since must not be lost.
+    A file that has other changes since stays as it is, without the plugin's entries, which the client has removed.
+    So does TOML: Codex edits it in place, and a comment added since must not be lost.
     """
     done: list[str] = []
     for name, facts in _record(place).items():

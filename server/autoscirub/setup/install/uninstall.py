@@ -1,4 +1,4 @@
-"""`uninstall`: what `install` did for a client, taken back, and nothing else."""
+"""`uninstall`: reverts what `install` did for a client, and nothing else."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from autoscirub.errors import ClientError
 from autoscirub.models import Answer, ClientChange, ClientSetup, Decision, Evidence, now
-from autoscirub.setup.clients import MARKETPLACE, PLUGIN_ID, open_client, shown_command
+from autoscirub.setup.clients import MARKETPLACE, PLUGIN_ID, open_client, render_command
 from autoscirub.setup.install.plan import folder_of, others_of_this_name, place_of, same_place
 from autoscirub.setup.install.saved_settings import put_back, saved_settings
 from autoscirub.store import held
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Removal:
-    """What is to be taken back, as `view` says it; `carry_out` does it."""
+    """A planned removal: `view` describes it, `carry_out` does it."""
 
     client: Client
     place: Path | None
@@ -36,7 +36,7 @@ class Removal:
         return not self.view.changes
 
     def carry_out(self) -> ClientSetup:
-        """Do it, and look whether it is gone. Raises ClientError where it is not; what is left then is said."""
+        """Do it, and check that it is gone. Raises ClientError, naming what is left, where it is not."""
         if self.place is None or self.nothing_to_do:
             self.view.done = True
             return self.view
@@ -82,7 +82,7 @@ class Removal:
 
 
 def plan_uninstall(name: ClientName) -> Removal:
-    """Look for what `install` left, for the user and in every project. Changes nothing.
+    """Find what `install` left, for the user and in every project. Changes nothing.
 
     A plugin or a marketplace of the same name from elsewhere is not ours to remove, and is only named.
     """
@@ -103,11 +103,11 @@ def plan_uninstall(name: ClientName) -> Removal:
             plan.entries.append(one)
             where = f"in {one.project}" if one.project else ""
             view.changes.append(
-                ClientChange("run", shown_command(client, client.uninstall(one.scope)), where)
+                ClientChange("run", render_command(client, client.uninstall(one.scope)), where)
             )
         plan.marketplace = source is not None
         if plan.marketplace:
-            view.changes.append(ClientChange("run", shown_command(client, client.remove_marketplace())))
+            view.changes.append(ClientChange("run", render_command(client, client.remove_marketplace())))
         if place.is_dir():
             view.changes.append(ClientChange("remove", str(place)))
             for path in saved_settings(place):

@@ -1,4 +1,4 @@
-"""`selftest`: the attack suite, run on this machine."""
+"""`selftest`: runs the attack suite on the user's machine."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Self-test: what is withheld is found nowhere in what a judge is given."""
+"""Self-test of blinding: nothing that is withheld appears in what a judge receives."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ NAMING = Criterion(
 )
 """A criterion that names what is withheld."""
 
-SHOWN = [
-    # subject, profile, criterion, what it shows by design
+PROFILES = [
+    # subject, profile, criterion, what it contains by design
     ("workspace of hypothesis", "hypothesis", None, ()),
     ("workspace of criterion", "criterion", ALL, ("the write-up",)),
     ("workspace of a criterion that names what is withheld", "criterion", NAMING, ("the write-up",)),
@@ -44,11 +44,11 @@ for place, _, names in os.walk(os.getcwd()):
             seen["files"].append(file.read())
 print(json.dumps(seen))
 """
-"""A judge that says all that it is given."""
+"""A judge that prints everything that it receives."""
 
 
 def request_of(workspace: Workspace, criterion: Criterion | None, *, seconds: float = 20) -> JudgeRequest:
-    """The request that a judge gets on a workspace, as a real one is put together."""
+    """The request that a judge receives about a workspace, built as a real one is."""
     manifest, code = workspace.manifest, secrets.token_hex(16)
     if criterion is None:
         prompt = hypothesis_prompt(
@@ -74,7 +74,7 @@ def request_of(workspace: Workspace, criterion: Criterion | None, *, seconds: fl
 
 
 def ask(test_bed: TestBed, script: str, request: JudgeRequest, *arguments: str) -> Any:
-    """What a judge program says on a request. Raises as asking any judge does."""
+    """The reply of a judge program to a request. Raises as asking any judge does."""
     import anyio
 
     program = test_bed.place("judge") / "judge.py"
@@ -106,7 +106,7 @@ def _workspace(
             through.append("its folder lies in the project")
     if not {"results/results.json", "results/table.csv"} & on_disk:
         return AttackResult(
-            "", cannot="the workspace does not show what it should, so nothing can be said of it"
+            "", cannot="the workspace lacks files that it should contain, so nothing can be concluded"
         )
     tried = f"{len(test_bed.canaries)} canaries searched for in {len(files)} files and their manifest"
     return AttackResult(tried, listed(through), cannot="; ".join(test_bed.missing) or None)
@@ -123,17 +123,17 @@ def _request(
 
 
 def _program(test_bed: TestBed) -> AttackResult:
-    """What a judge program really gets: request, folder, environment."""
+    """Inspect what a judge program really receives: request, folder, environment."""
     with build_workspace(open_project(test_bed.study)) as workspace:
         seen = ask(test_bed, SAYS_ALL, request_of(workspace, None)).structured
         at = str(workspace.root)
     environment: dict[str, str] = seen["environment"]
-    told = "\n".join([seen["request"], *seen["files"]])
-    through = [f"{what} in what it reads" for what in test_bed.found_in(told)]
+    received = "\n".join([seen["request"], *seen["files"]])
+    through = [f"{what} in what it reads" for what in test_bed.found_in(received)]
     values = "\n".join(environment.values())
     hidden = [name for name in test_bed.canaries if name != "the environment"]
     through += [f"{what} in its environment" for what in test_bed.found_in(values) if what in hidden]
-    # Its own folder for temporary files lies in ours, which lies beside the project: that path tells nothing of it.
+    # Its own folder for temporary files lies in ours, which lies next to the project: that path gives nothing away.
     through += [
         f"the project's folder in its {name}"
         for name, value in environment.items()
@@ -152,7 +152,7 @@ CHECKS = [
             "Is what is withheld found nowhere in the copy and its manifest?",
             partial(_workspace, profile, criterion, by_design),
         )
-        for subject, profile, criterion, by_design in SHOWN
+        for subject, profile, criterion, by_design in PROFILES
     ),
     *(
         Check(
@@ -160,7 +160,7 @@ CHECKS = [
             "Is what is withheld found nowhere in the request to a judge?",
             partial(_request, profile, criterion, by_design),
         )
-        for subject, profile, criterion, by_design in SHOWN
+        for subject, profile, criterion, by_design in PROFILES
     ),
     Check(
         "what a judge program gets",

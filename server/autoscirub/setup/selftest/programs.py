@@ -1,4 +1,4 @@
-"""Self-test: judge programs that hang, crash, flood, lie and fork are errors of their own and leave nothing running."""
+"""Self-test of judge programs: one that hangs, crashes, floods or forks is an error, and leaves no process."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ while not os.path.exists(note): pass
 
 @dataclass(frozen=True)
 class JudgeAttack:
-    """A judge program, and what must become of it."""
+    """A misbehaving judge program, and how it must end."""
 
     script: str
     says: str
     """What the error must say; empty: it must be believed."""
     seconds: float = 8.0
     forks: bool = False
-    """Whether it leaves processes, so that it cannot be told where those cannot be looked at."""
+    """Whether it leaves processes; then the attack is inconclusive where processes cannot be inspected."""
 
 
 PROGRAMS: dict[str, JudgeAttack] = {
@@ -102,7 +102,7 @@ def _read(reply: JudgeReply) -> ReadReply:
 
 
 async def _asked(config: JudgeConfig, request: JudgeRequest, folder: Path) -> Member:
-    """What a panel of one comes to."""
+    """The verdict of a panel of one."""
     import anyio
 
     backend = open_backend(config, folder, trusted=True)
@@ -133,9 +133,9 @@ def _ran(program: JudgeAttack, test_bed: TestBed) -> AttackResult:
         prompt_digest="a" * 64,
         workspace_digest="b" * 64,
     )
-    begun = time.monotonic()
+    started = time.monotonic()
     result = anyio.run(_asked, config, request, folder)
-    took = time.monotonic() - begun
+    took = time.monotonic() - started
     through = _wrong(program, result)
     if took > max(BOUND, 5 * (program.seconds + 1)):
         through.append(f"it took {took:.0f} s with a limit of {program.seconds:g} s")
@@ -144,7 +144,7 @@ def _ran(program: JudgeAttack, test_bed: TestBed) -> AttackResult:
         through.append(f"{len(left)} of its processes are left: {', '.join(map(str, left[:5]))}")
     cannot = None
     if left is None and program.forks:
-        cannot = "whether a process of it is left cannot be looked at here (no /proc)"
+        cannot = "whether any process of it is left cannot be checked here (no /proc)"
     after = "" if left is None else f", {len(left) or 'no'} process left"
     return AttackResult(
         f"limit {program.seconds:g} s; over after {took:.1f} s{after}", listed(through), cannot

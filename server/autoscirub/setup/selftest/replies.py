@@ -1,4 +1,4 @@
-"""Self-test: no hostile reply of a judge is read as a pass, and an honest one is."""
+"""Self-test of reply parsing: no hostile reply of a judge is read as a pass, and an honest one is."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def verdict(**changed: Any) -> dict[str, Any]:
-    """A plain pass on C1, with what is changed in it."""
+    """A plain pass on C1, with some fields changed."""
     return {
         "criterion_id": "C1",
         "reasoning": "The report states the slope.",
@@ -117,21 +117,21 @@ def _pass(reply: str | JudgeReply) -> bool:
     return found is not None and found.satisfied is True
 
 
-def _never(replies: list[str], _ground: TestBed) -> AttackResult:
+def _never(replies: list[str], _test_bed: TestBed) -> AttackResult:
     through = [f"read as a pass: {ascii(reply)[:80]}" for reply in replies if _pass(reply)]
     for reply in replies:
         try:
             structured = json.loads(reply)
         except ValueError:
             continue
-        # As an object beside an empty text, which is how some services answer.
+        # As an object with an empty text, which is how some services answer.
         other = isinstance(structured, dict) and json.dumps(structured) != PASS
         if other and _pass(JudgeReply(text="", structured=structured)):
             through.append(f"read as a pass, as an object: {ascii(reply)[:80]}")
     return AttackResult(f"{len(replies)} tried, none may be a pass", listed(through))
 
 
-def _honest(_ground: TestBed) -> AttackResult:
+def _honest(_test_bed: TestBed) -> AttackResult:
     replies = [PASS, f"Here it is:\n```json\n{PASS}\n```", f'{{"criteria": [{PASS}]}}']
     through = [f"not read as a pass: {ascii(reply)[:80]}" for reply in replies if not _pass(reply)]
     return AttackResult(f"{len(replies)} tried, each must be one", listed(through))

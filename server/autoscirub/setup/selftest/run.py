@@ -1,7 +1,7 @@
-"""`selftest`: the attacks on blinding, tools, replies, verdicts, programs, sandbox and state, tried on this machine.
+"""Runs the self-test: attacks on blinding, tools, replies, verdicts, programs, sandbox and state, on this machine.
 
-They run some at a time, each in a thread of its own kind, in a temporary project of its own. One that fails, breaks
-or hangs does not keep the others from being made.
+A few run at a time, each in a thread, in one temporary test bed. One that fails, breaks or hangs does not prevent
+the others.
 """
 
 from __future__ import annotations
@@ -27,47 +27,48 @@ GROUPS = {
     "blinding": "Does a judge see nothing that is withheld from it?",
     "tools": "Can a judge's tools not be made to leave the workspace?",
     "replies": "Is no hostile reply read as a pass?",
-    "verdicts": "Does no verdict count that does not bear a look?",
-    "programs": "Is a judge program that misbehaves an error of its own, with nothing of it left?",
+    "verdicts": "Does no verdict count that does not survive checking?",
+    "programs": "Is a judge program that misbehaves an error of its own, with no process left?",
     "sandbox": "What is enforced for the code that a rerun starts?",
-    "state": "Is what is kept whole, and is a forgery of it noticed?",
+    "state": "Is what is stored whole, and is a forgery of it noticed?",
 }
-"""Each group, in the module of its name, with the question that it is about."""
+"""Each group, implemented in the module of its name, and the question that it answers."""
 
 _AT_ONCE = 4
-"""Most of them wait for a limit to come."""
+"""Most attacks wait for a time limit."""
 _CHECK_SECONDS = 20.0
-"""One that takes longer hangs, and that is its answer."""
-
-
+"""An attack that takes longer hangs, and does not hold."""
 _END_SECONDS = 8.0
 
 
 @dataclass
 class _Job:
-    """One check, and when it was begun."""
+    """One check, and when it was started."""
 
     group: str
     check: Check
-    begun: float | None = None
+    started: float | None = None
     decision: Decision | None = None
 
 
 def run_selftest(
     *, groups: Sequence[str] = (), progress: Callable[[int, int], None] | None = None
 ) -> list[Decision]:
-    """Make every attack, or those of `groups`; a Decision for each group, its parts those for each attack.
+    """Make every attack, or those of `groups`; a Decision for each group, with one for each attack as its parts.
 
-    Nothing of the user's is touched, and nothing is left: both are looked at too. Raises ConfigError where no
+    Nothing of the user's is touched, and nothing is left behind, which is checked too. Raises ConfigError where no
     temporary folder can be made.
     """
     chosen = [name for name in GROUPS if not groups or name in groups]
     jobs = [_Job(name, check) for name in chosen for check in _checks(name)]
-    told = progress or (lambda _done, _of: None)
+    report = progress or (lambda _done, _of: None)
     with own_test_bed() as test_bed:
         root = test_bed.root
-        _run(jobs, test_bed, told)
-    found = [_group(name, GROUPS[name], [_told(job) for job in jobs if job.group == name]) for name in chosen]
+        _run(jobs, test_bed, report)
+    found = [
+        _group(name, GROUPS[name], [_decision_of(job) for job in jobs if job.group == name])
+        for name in chosen
+    ]
     afterwards = [decided(check, result) for check, result in _afterwards(str(root))]
     return [*found, _group("afterwards", "Is nothing left of this self-test?", afterwards)]
 
@@ -77,7 +78,7 @@ def _checks(group: str) -> list[Check]:
     return checks
 
 
-def _run(jobs: list[_Job], test_bed: TestBed, told: Callable[[int, int], None]) -> None:
+def _run(jobs: list[_Job], test_bed: TestBed, report: Callable[[int, int], None]) -> None:
     waiting: queue.SimpleQueue[_Job] = queue.SimpleQueue()
     ended: queue.SimpleQueue[_Job] = queue.SimpleQueue()
     for job in sorted(jobs, key=_longest_first):
@@ -89,7 +90,7 @@ def _run(jobs: list[_Job], test_bed: TestBed, told: Callable[[int, int], None]) 
                 job = waiting.get_nowait()
             except queue.Empty:
                 return
-            job.begun = time.monotonic()
+            job.started = time.monotonic()
             decision = _attempt(job.check, test_bed)
             if job.decision is None:
                 job.decision = decision
@@ -98,7 +99,7 @@ def _run(jobs: list[_Job], test_bed: TestBed, told: Callable[[int, int], None]) 
     threads: list[threading.Thread] = []
 
     def hire() -> None:
-        # Daemons: one that hangs must not keep the command from coming to its end.
+        # Daemon threads: one that hangs must not keep the command from ending.
         threads.append(threading.Thread(target=work, daemon=True))
         threads[-1].start()
 
@@ -106,7 +107,7 @@ def _run(jobs: list[_Job], test_bed: TestBed, told: Callable[[int, int], None]) 
         for _ in range(_AT_ONCE):
             hire()
         while open_ := sum(job.decision is None for job in jobs):
-            told(len(jobs) - open_, len(jobs))
+            report(len(jobs) - open_, len(jobs))
             with contextlib.suppress(queue.Empty):
                 ended.get(timeout=0.5)
             for job in _hanging(jobs):
@@ -119,7 +120,7 @@ def _run(jobs: list[_Job], test_bed: TestBed, told: Callable[[int, int], None]) 
 
 
 def _let_end(waiting: queue.SimpleQueue[_Job], threads: list[threading.Thread]) -> None:
-    """Broken off, nothing more is begun, and what is under way ends before its folder is removed."""
+    """When interrupted: start nothing more, and let what is under way end before its folder is removed."""
     with contextlib.suppress(queue.Empty):
         while True:
             waiting.get_nowait()
@@ -129,13 +130,15 @@ def _let_end(waiting: queue.SimpleQueue[_Job], threads: list[threading.Thread]) 
 
 
 def _longest_first(job: _Job) -> int:
-    """What starts programs first, so that at the end nobody waits for one alone."""
+    """The sort key: attacks that start programs come first, so that the run does not end waiting for one of them."""
     return [*GROUPS].index(job.group) if job.group not in ("programs", "sandbox", "state") else -1
 
 
 def _hanging(jobs: list[_Job]) -> Iterator[_Job]:
     over = time.monotonic() - _CHECK_SECONDS
-    yield from (job for job in jobs if job.decision is None and job.begun is not None and job.begun < over)
+    yield from (
+        job for job in jobs if job.decision is None and job.started is not None and job.started < over
+    )
 
 
 def _attempt(check: Check, test_bed: TestBed) -> Decision:
@@ -146,7 +149,7 @@ def _attempt(check: Check, test_bed: TestBed) -> Decision:
         return decided(check, AttackResult("", cannot=message.replace(str(test_bed.root), "(temporary)")))
 
 
-def _told(job: _Job) -> Decision:
+def _decision_of(job: _Job) -> Decision:
     assert job.decision is not None  # noqa: S101 - `_run` waits for each
     return job.decision
 
@@ -160,7 +163,7 @@ def _afterwards(root: str) -> Iterator[tuple[Check, AttackResult]]:
     left = processes_of(root)
     running = Check("processes", "Is no process left?", lambda _: AttackResult(""))
     names = tuple(f"process {pid}" for pid in (left or ())[:5])
-    cannot = "processes cannot be looked at here (no /proc)" if left is None else None
+    cannot = "processes cannot be inspected here (no /proc)" if left is None else None
     yield running, AttackResult("processes that name that folder", names, cannot)
 
 

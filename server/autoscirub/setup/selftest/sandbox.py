@@ -1,7 +1,7 @@
-"""Self-test: what the sandbox of a rerun holds on this machine, by really trying inside of it.
+"""Self-test of the rerun's sandbox: attacks from the inside what it claims to enforce on this machine.
 
-What the sandbox says that it enforces must hold. What it says that it does not enforce here cannot be told, with the
-reason; then the attack is made all the same, and what it reached is said.
+What the sandbox claims to enforce must hold. What it does not enforce here is inconclusive, with the reason; the
+attack is made all the same, and its effect is reported.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ ALLOW = (
 )
 _MIB = 1024 * 1024
 _LIMITS = Limits(seconds=8, memory=256 * _MIB, processes=40)
-_BEGUN = "BEGUN"
-_BEGIN = f"print({_BEGUN!r}, flush=True)\n"
+_STARTED = "STARTED"
+_BEGIN = f"print({_STARTED!r}, flush=True)\n"
 _HONEST = "import json; json.dump({'slope': 0.5}, open('results.json', 'w'))\n"
 
 READING = "import sys; print(open(sys.argv[1]).read(), flush=True)\n"
@@ -85,7 +85,7 @@ os.wait()
 
 
 def _run(test_bed: TestBed, script: str, *arguments: str, seconds: float = 8) -> tuple[Rerun, str]:
-    """Rerun a project whose code is `script`, as `rerun` does it; and the place that its processes are known by."""
+    """Rerun a project whose code is `script`, as `rerun` does it; and the folder that identifies its processes."""
     folder = test_bed.place("sandbox")
     command = json.dumps([sys.executable, "run.py", *arguments, str(folder)])
     (folder / "run.py").write_text(_BEGIN + script + _HONEST, encoding="utf-8")
@@ -106,12 +106,12 @@ class Bound:
     attack: Callable[[TestBed], tuple[Rerun, list[str], str]]
     """The run, what got through, and what was tried."""
     leaves: bool = False
-    """Whether the question is also what is left running, which cannot be told where processes cannot be looked at."""
+    """Whether left processes matter too; then it is inconclusive where processes cannot be inspected."""
 
 
 def _read(test_bed: TestBed) -> tuple[Rerun, list[str], str]:
     done, _ = _run(test_bed, READING, str(test_bed.outside / "holdout.csv"))
-    leaked = test_bed.found_in(_said(done))
+    leaked = test_bed.found_in(_output_of(done))
     return done, [f"it read {what}, outside of its folder" for what in leaked], "reading a file outside"
 
 
@@ -132,15 +132,15 @@ def _connect(test_bed: TestBed) -> tuple[Rerun, list[str], str]:
         try:
             server.accept()[0].close()
         except BlockingIOError:
-            reached = []
+            breaches = []
         else:
-            reached = ["it reached a listener of ours"]
-    return done, reached, "connecting to a listener on this machine"
+            breaches = ["it reached a listener of ours"]
+    return done, breaches, "connecting to a listener on this machine"
 
 
 def _look(test_bed: TestBed) -> tuple[Rerun, list[str], str]:
     done, _ = _run(test_bed, ENVIRONMENT)
-    leaked = test_bed.found_in(_said(done))
+    leaked = test_bed.found_in(_output_of(done))
     return done, [f"it has {what} of whoever started it" for what in leaked], "reading the environment"
 
 
@@ -154,29 +154,29 @@ def _see(test_bed: TestBed) -> tuple[Rerun, list[str], str]:
         finally:
             victim.kill()
     through = ["it ended a process of ours"] if ended else []
-    through += ["it saw a process of ours"] if "SEEN" in _said(done) else []
+    through += ["it saw a process of ours"] if "SEEN" in _output_of(done) else []
     return done, through, "looking for a process of ours, and ending it"
 
 
 def _fork(test_bed: TestBed) -> tuple[Rerun, list[str], str]:
     done, place = _run(test_bed, FORKING)
     ended = done.ran is not None and "processes at once" in (done.ran.ended or "")
-    through = ["300 processes were not ended"] if "MADE 300" in _said(done) and not ended else []
+    through = ["300 processes were not ended"] if "MADE 300" in _output_of(done) and not ended else []
     through += ["some of its processes are left"] if processes_of(place) else []
     return done, through, f"300 processes with a limit of {_LIMITS.processes}"
 
 
 def _allocate(test_bed: TestBed) -> tuple[Rerun, list[str], str]:
     done, _ = _run(test_bed, ALLOCATING)
-    through = ["it got 512 MB"] if "GOT" in _said(done) else []
+    through = ["it got 512 MB"] if "GOT" in _output_of(done) else []
     return done, through, f"512 MB with a limit of {_LIMITS.memory // _MIB} MB"
 
 
 def _spin(test_bed: TestBed) -> tuple[Rerun, list[str], str]:
-    begun = time.monotonic()
+    started = time.monotonic()
     done, place = _run(test_bed, SPINNING, seconds=1)
     through = [] if done.ran is not None and done.ran.timed_out else ["it was not ended"]
-    through += ["it took more than 10 s"] if time.monotonic() - begun > 10 else []
+    through += ["it took more than 10 s"] if time.monotonic() - started > 10 else []
     through += ["it is still running"] if processes_of(place) else []
     return done, through, "a loop without end, with a limit of 1 s"
 
@@ -211,7 +211,7 @@ BOUNDS: dict[str, Bound] = {
 }
 
 
-def _said(done: Rerun) -> str:
+def _output_of(done: Rerun) -> str:
     return done.ran.output if done.ran is not None else ""
 
 
@@ -220,17 +220,17 @@ def _tried(name: str, test_bed: TestBed) -> AttackResult:
     done, through, what = bound.attack(test_bed)
     if (ran := done.ran) is None:
         return AttackResult(what, cannot=f"nothing could be run: {'; '.join(done.decision.open)[:300]}")
-    if _BEGUN not in ran.output:
+    if _STARTED not in ran.output:
         return AttackResult(
             what, cannot=f"the attack did not start inside: {ran.output[-200:].strip() or ran.ended}"
         )
     if any(word in ran.enforced for word in bound.words):
         unseen = bound.leaves and processes_of(str(test_bed.root)) is None
-        cannot = "whether a process of it is left cannot be looked at here (no /proc)" if unseen else None
+        cannot = "whether any process of it is left cannot be checked here (no /proc)" if unseen else None
         return AttackResult(f"{what}; isolation {ran.isolation}", listed(through), cannot)
-    reached = "; ".join(through) or "it did not come through this time, but nothing keeps it from it"
+    breaches = "; ".join(through) or "it did not get through this time, but nothing prevents it"
     return AttackResult(
-        f"{what}; isolation {ran.isolation}", cannot=f"cannot be enforced here: {reached}", advice=_advice()
+        f"{what}; isolation {ran.isolation}", cannot=f"cannot be enforced here: {breaches}", advice=_advice()
     )
 
 
@@ -239,13 +239,13 @@ def _advice() -> tuple[str, ...]:
     return (ALLOW if "refuses" in (problem or "") else INSTALL,)
 
 
-def _isolation(_ground: TestBed) -> AttackResult:
+def _isolation(_test_bed: TestBed) -> AttackResult:
     kind, problem = available()
     if kind == "bubblewrap":
         return AttackResult("bubblewrap")
     return AttackResult(
         "a plain process",
-        cannot=f"there is a plain process alone: {problem or 'bubblewrap is not there'}",
+        cannot=f"there is only a plain process: {problem or 'bubblewrap is not there'}",
         advice=_advice(),
     )
 
@@ -256,7 +256,9 @@ def _honest(test_bed: TestBed) -> AttackResult:
     if done.decision.answer.value == "holds":
         return AttackResult(f"an honest command, {ran.seconds:.1f} s" if ran else "an honest command")
     why = "; ".join(done.decision.open)[:300]
-    return AttackResult("an honest command", cannot=f"it cannot be run: {why} {_said(done)[-200:]}".strip())
+    return AttackResult(
+        "an honest command", cannot=f"it cannot be run: {why} {_output_of(done)[-200:]}".strip()
+    )
 
 
 CHECKS = [

@@ -1,4 +1,4 @@
-"""Self-test: one writer at a time, writes that are whole, and edits of what is locked that are noticed."""
+"""Self-test of the store: one writer at a time, no half-written files, and edits of locked files are noticed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _GIT = "install git: apt-get install git"
 _WRITES = 10
 _READ_SECONDS = 0.5
 
-# Both end with whoever started them: they would make their folder anew after it was removed.
+# Both end with whoever started them, or they would create their folder again after it was removed.
 ADDS = """
 import os, sys
 from pathlib import Path
@@ -138,7 +138,7 @@ def _refused(root: Path) -> bool:
 
 
 def _forge(root: Path, *, lock: bool, manifest: bool) -> None:
-    """Loosen the predictions, and make what stands beside them agree."""
+    """Loosen the predictions, and make the lock and the manifest agree where asked to."""
     old = sha256_bytes((root / PREDICTIONS_NAME).read_bytes())
     (root / PREDICTIONS_NAME).write_bytes(b'hypothesis = "The slope is any number."\n')
     new = sha256_bytes((root / PREDICTIONS_NAME).read_bytes())
@@ -161,7 +161,7 @@ def _forged(test_bed: TestBed) -> AttackResult:
     frozen, through = _frozen(test_bed), []
     if _refused(frozen):
         return AttackResult(
-            "", cannot="an honest freeze is refused here, so nothing can be said of a forged one"
+            "", cannot="an honest freeze is refused here, so nothing can be concluded about a forged one"
         )
     for what, forge in FORGERIES.items():
         copy = test_bed.place("forged")

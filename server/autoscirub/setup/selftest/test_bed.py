@@ -1,6 +1,6 @@
-"""What the self-test stands on: a project of its own full of canaries, its own environment, and nothing left of it.
+"""The self-test's test bed: a temporary project full of canaries with its own environment, removed afterwards.
 
-A canary is a text that occurs nowhere else. Where one turns up in what a judge or a program is given, it got there.
+A canary is a text that occurs nowhere else. Where one turns up in what a judge or a program receives, it leaked.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 WORDS = {
     Answer.HOLDS: "held",
     Answer.DOES_NOT_HOLD: "got through",
-    Answer.INCONCLUSIVE: "cannot be told here",
+    Answer.INCONCLUSIVE: "inconclusive here",
 }
 _OURS = ("AUTOSCIRUB_", "GIT_")
 _LISTED = 6
@@ -30,7 +30,7 @@ _LISTED = 6
 
 @dataclass(frozen=True)
 class AttackResult:
-    """What an attack came to. It held where nothing got through and nothing kept it from being tried."""
+    """The result of an attack. The defence held where nothing got through and the attack could be tried."""
 
     tried: str
     """What was done, in a few words."""
@@ -67,17 +67,17 @@ class TestBed:
 
     @property
     def outside(self) -> Path:
-        """A folder beside the project."""
+        """A folder next to the project."""
         return self.root / "outside"
 
     def place(self, name: str) -> Path:
         """A fresh folder for one attack."""
         folder = self.root / "places" / f"{name}-{secrets.token_hex(4)}"
-        folder.mkdir()  # not its parents: when all is removed, nothing is started afresh
+        folder.mkdir()  # not its parents: after the test bed is removed, an attack that still runs must not recreate it
         return folder
 
     def found_in(self, text: str, *, but: Iterable[str] = ()) -> list[str]:
-        """Whose canaries stand in a text."""
+        """The names of the canaries that a text contains."""
         return [what for what, canary in self.canaries.items() if canary in text and what not in but]
 
 
@@ -104,28 +104,28 @@ def decided(check: Check, result: AttackResult) -> Decision:
 
 def listed(entries: Iterable[str]) -> tuple[str, ...]:
     """The first of many, and how many more there are."""
-    kept = list(dict.fromkeys(entries))
-    more = len(kept) - _LISTED
-    return (*kept[:_LISTED], *([f"and {more} more"] if more > 0 else []))
+    unique = list(dict.fromkeys(entries))
+    more = len(unique) - _LISTED
+    return (*unique[:_LISTED], *([f"and {more} more"] if more > 0 else []))
 
 
 def processes_of(mark: str) -> list[int] | None:
-    """Running processes with `mark` in command line, environment or folder; None where that cannot be looked at."""
+    """Running processes with `mark` in command line, environment or folder; None where that cannot be inspected."""
     proc = Path("/proc")
     if not (proc / "self" / "stat").is_file():
         return None
     found = []
     for entry in proc.iterdir():
         if entry.name.isdigit() and int(entry.name) != os.getpid():
-            told = b"".join(_told(entry))
+            details = b"".join(_process_details(entry))
             with contextlib.suppress(OSError):
                 ended = (entry / "stat").read_bytes().rpartition(b")")[2].split()[0] == b"Z"
-                if not ended and os.fsencode(mark) in told:
+                if not ended and os.fsencode(mark) in details:
                     found.append(int(entry.name))
     return found
 
 
-def _told(entry: Path) -> Iterator[bytes]:
+def _process_details(entry: Path) -> Iterator[bytes]:
     for name in ("cmdline", "environ"):
         with contextlib.suppress(OSError):  # another user's, or one that has just ended
             yield (entry / name).read_bytes()

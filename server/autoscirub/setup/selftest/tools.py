@@ -1,4 +1,4 @@
-"""Self-test: a judge's tools cannot be made to show what lies outside of the workspace."""
+"""Self-test of the judge's tools: they cannot be made to show what lies outside of the workspace."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _calls(path: str) -> list[tuple[str, dict[str, object]]]:
     ]
 
 
-def _said(tools: WorkspaceTools, name: str, arguments: dict[str, object]) -> str:
+def _call_output(tools: WorkspaceTools, name: str, arguments: dict[str, object]) -> str:
     try:
         return tools.call(name, arguments).text
     except ToolRefused as refused:
@@ -126,22 +126,22 @@ def _through(tools: WorkspaceTools, paths: list[str], canary: str) -> tuple[int,
     for path in paths:
         for name, arguments in _calls(path):
             tried += 1
-            begun = time.monotonic()
-            text = _said(tools, name, arguments)
+            started = time.monotonic()
+            text = _call_output(tools, name, arguments)
             if canary in text:
                 through.append(f"{name} of {ascii(path)[:60]} showed a canary")
             if name == "list" and '"canary.txt"' in text and " bytes" in text:
                 through.append(f"list of {ascii(path)[:60]} named what lies outside")
-            if time.monotonic() - begun > _LATE:
+            if time.monotonic() - started > _LATE:
                 through.append(f"{name} of {ascii(path)[:60]} took longer than {_LATE:g} s")
     return tried, through
 
 
 def _reads(tools: WorkspaceTools) -> str | None:
-    """Why nothing could be said of tools that show nothing at all."""
-    if "inside" in _said(tools, "read", {"path": "report.md"}):
+    """Why the attack is inconclusive where the tools show nothing at all; None where they work."""
+    if "inside" in _call_output(tools, "read", {"path": "report.md"}):
         return None
-    return "the tools do not read what lies in the workspace, so nothing can be said of them"
+    return "the tools do not read what lies in the workspace, so nothing can be concluded"
 
 
 def _spelled(paths: list[str], test_bed: TestBed) -> AttackResult:
@@ -174,10 +174,10 @@ def _patterns(test_bed: TestBed) -> AttackResult:
     tools = WorkspaceTools(root, ToolBounds(seconds=0.5))
     through, longest = [], 0.0
     for pattern in PATTERNS:
-        begun = time.monotonic()
-        _said(tools, "grep", {"pattern": pattern})
-        longest = max(longest, time.monotonic() - begun)
-        if time.monotonic() - begun > _LATE:
+        started = time.monotonic()
+        _call_output(tools, "grep", {"pattern": pattern})
+        longest = max(longest, time.monotonic() - started)
+        if time.monotonic() - started > _LATE:
             through.append(f"{pattern} took longer than {_LATE:g} s")
     tried = f"{len(PATTERNS)} patterns with a limit of {tools.bounds.seconds:g} s; the longest took {longest:.1f} s"
     return AttackResult(tried, listed(through), _reads(tools))

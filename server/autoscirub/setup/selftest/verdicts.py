@@ -1,4 +1,4 @@
-"""Self-test: a verdict that does not bear a look inconclusive, whichever way it points."""
+"""Self-test of verdict checking: a verdict that does not survive it is inconclusive, whichever way it points."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ VERDICTS: dict[str, list[dict[str, Any]]] = {
 
 
 class Says:
-    """A judge that says what it is told to, and asks nobody."""
+    """A judge that replies with a fixed text, and asks nobody."""
 
     name = "selftest"
 
@@ -85,13 +85,13 @@ def _read(reply: JudgeReply, workspace: Workspace) -> ReadReply:
     return ReadReply(found, problems=problems_of(found, workspace.root, workspace.manifest, ALL))
 
 
-def _answer(said: dict[str, Any], workspace: Workspace) -> bool | None:
+def _answer(claim: dict[str, Any], workspace: Workspace) -> bool | None:
     """What a panel of one concludes from it."""
     import anyio
 
     async def asked() -> bool | None:
         members = await ask_panel(
-            Says(json.dumps(said)),
+            Says(json.dumps(claim)),
             request_of(workspace, ALL),
             repeats=1,
             agree=1,
@@ -103,23 +103,23 @@ def _answer(said: dict[str, Any], workspace: Workspace) -> bool | None:
     return anyio.run(asked)
 
 
-def _shown(said: dict[str, Any]) -> str:
+def _render_changes(claim: dict[str, Any]) -> str:
     usual = verdict()
-    return ascii(json.dumps({key: value for key, value in said.items() if usual[key] != value}))[:120]
+    return ascii(json.dumps({key: value for key, value in claim.items() if usual[key] != value}))[:120]
 
 
 def _inconclusive(verdicts: list[dict[str, Any]], test_bed: TestBed) -> AttackResult:
     with build_workspace(open_project(test_bed.study), "criterion", criterion=ALL) as workspace:
         through = [
-            f"counted as {'satisfied' if answer else 'not satisfied'}: {_shown(said)}"
-            for said in verdicts
-            if (answer := _answer(said, workspace)) is not None
+            f"counted as {'satisfied' if answer else 'not satisfied'}: {_render_changes(claim)}"
+            for claim in verdicts
+            if (answer := _answer(claim, workspace)) is not None
         ]
     return AttackResult(f"{len(verdicts)} tried, none may count", listed(through))
 
 
 def _copied(test_bed: TestBed) -> AttackResult:
-    """A verdict that stands in a file of the project was written by whoever wrote the file."""
+    """A verdict that a file of the project contains was written by the file's author, and must not count."""
     study = test_bed.place("copied")
     (study / "results").mkdir()
     (study / "results" / "results.json").write_text('{"slope": 0.51}\n', encoding="utf-8")
@@ -143,8 +143,8 @@ def _honest(test_bed: TestBed) -> AttackResult:
 CHECKS = [
     Check("an honest verdict", "Does an honest verdict count?", _honest),
     *(
-        Check(f"a verdict with {what}", "Could it not be told?", partial(_inconclusive, verdicts))
+        Check(f"a verdict with {what}", "Is it inconclusive?", partial(_inconclusive, verdicts))
         for what, verdicts in VERDICTS.items()
     ),
-    Check("a verdict that stands in the report", "Could it not be told?", _copied),
+    Check("a verdict that stands in the report", "Is it inconclusive?", _copied),
 ]

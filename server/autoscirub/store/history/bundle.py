@@ -1,4 +1,4 @@
-"""`history.bundle`: the one file that the history is exported as, read as data of a stranger's.
+"""`history.bundle`: the one file that the history is exported as, read as untrusted data.
 
 The header (see gitformat-bundle) is read here; the pack behind it goes to `git index-pack --strict`, which
 checks every object and that none is missing. No transport is used, and only `refs/heads/main` is taken.
@@ -31,7 +31,7 @@ _HEADER_LIMIT = 256 * 1024
 _UNPACK_SECONDS = 900.0
 _OID = re.compile(rb"[0-9a-f]{40}")
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
-# What git says when the machine, not the bundle, is at fault: then the bundle is not called corrupt.
+# Git's messages when the machine, not the bundle, is at fault: then the bundle is not called corrupt.
 _MACHINE = re.compile(
     r"No space left|quota|Permission denied|Read-only file system|unable to create|write error|"
     r"unable to write|out of memory|Out of memory|attempting to allocate|Cannot allocate|unable to mmap|"
@@ -93,7 +93,7 @@ def open_bundle(path: Path) -> Bundle | None:
     """Open the bundle at `path` and read its header; None when nothing is there.
 
     Raises HistoryError for what must be left alone (a link, a directory, a FIFO, a Git LFS pointer, a
-    bundle of a newer kind), and CorruptError for a file that is no history.
+    bundle of a newer kind), and CorruptError for a file that is not a history.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -157,7 +157,7 @@ def write_bundle(path: Path, git: GitRunner) -> FileMark:
 
 
 def remove_leftovers(state_dir: Path) -> None:
-    """Remove what an export that was killed left beside the bundle. Only under the state directory's lock."""
+    """Remove what a killed export left next to the bundle. Only under the state directory's lock."""
     for leftover in state_dir.glob(f"{TEMPORARY_PREFIX}*-{BUNDLE_NAME}*"):
         with contextlib.suppress(OSError):
             leftover.unlink()
@@ -167,8 +167,8 @@ def _header(path: Path, data: bytes) -> tuple[str, int]:
     """The commit of main, and where the pack begins."""
     if data.startswith(_LFS_POINTER):
         raise HistoryError(
-            f"{path}: is a Git LFS pointer, not the bundle itself; fetch it with `git lfs pull`, and better keep "
-            "it out of LFS"
+            f"{path}: is a Git LFS pointer, not the bundle itself; fetch it with `git lfs pull`, and preferably "
+            "keep it out of LFS"
         )
     signature, _, rest = data.partition(b"\n")
     if signature not in (b"# v2 git bundle", b"# v3 git bundle"):
@@ -176,7 +176,7 @@ def _header(path: Path, data: bytes) -> tuple[str, int]:
             raise HistoryError(
                 f"{path}: is a {plain(signature.decode())[2:]}, newer than what is read here (v2, v3)"
             )
-        raise CorruptError(f"{path}: is no git bundle: it is {_beginning(data)}")
+        raise CorruptError(f"{path}: is not a git bundle: it is {_beginning(data)}")
     lines, end, _ = rest.partition(b"\n\n")
     if not end:
         raise CorruptError(f"{path}: its header does not end within {len(data):,} bytes")
@@ -185,16 +185,16 @@ def _header(path: Path, data: bytes) -> tuple[str, int]:
         oid, _, name = line.partition(b" ")
         if line.startswith(b"@"):
             if line != b"@object-format=sha1":
-                raise CorruptError(f"{path}: needs what a history of ours never does: {_shown(line)}")
+                raise CorruptError(f"{path}: requires what our histories never do: {_quote(line)}")
         elif line.startswith(b"-"):
-            raise CorruptError(f"{path}: holds only part of a history: it builds on {_shown(line[1:41])}")
+            raise CorruptError(f"{path}: holds only part of a history: it builds on {_quote(line[1:41])}")
         elif not _OID.fullmatch(oid):
-            raise CorruptError(f"{path}: its header is damaged at {_shown(line)}")
+            raise CorruptError(f"{path}: its header is damaged at {_quote(line)}")
         elif name == MAIN.encode():
             heads.add(oid.decode())
     if len(heads) != 1:
         found = "no" if not heads else "more than one"
-        raise CorruptError(f"{path}: has {found} {MAIN}, so it is no history of ours")
+        raise CorruptError(f"{path}: has {found} {MAIN}, so it is not one of our histories")
     return heads.pop(), len(signature) + 1 + len(lines) + 2
 
 
@@ -225,10 +225,10 @@ def _refuse_kind(path: Path, mode: int) -> None:
 
 
 def _beginning(data: bytes) -> str:
-    return "empty" if not data else f"something that begins with {_shown(data[:24])}"
+    return "empty" if not data else f"something that begins with {_quote(data[:24])}"
 
 
-def _shown(data: bytes) -> str:
+def _quote(data: bytes) -> str:
     return repr(data[:80].decode("utf-8", "replace"))
 
 

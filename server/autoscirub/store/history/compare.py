@@ -1,4 +1,4 @@
-"""What this machine has recorded beyond `history.bundle`: found, kept beside the bundle's line, and said."""
+"""Finding what this machine has recorded beyond `history.bundle`, so that it is preserved and reported."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from autoscirub.store.history.repository import Repository
 
 PUT_BACK = "tampering or a restored backup (switching to another git branch restores one too)"
-"""What a bundle that lacks recorded steps can come from. Nothing here can tell these apart."""
+"""What a bundle that lacks recorded steps can come from. Nothing here can distinguish them."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class HistoryComparison:
     refs: Mapping[str, str]
 
     def with_bundle(self, head: str) -> list[str]:
-        """The notices about what the bundle, whose main is at `head`, lacks. Keeps the lines that it lacks."""
+        """The notices about what the bundle, whose main is at `head`, lacks. Preserves the lines that it lacks."""
         notices: list[str] = []
-        said: list[str] = []
+        reported: list[str] = []
         if self.known.head is None:
             notices += elsewhere(self.path, self.memory, self.repository.line(head)[1])
         for line, where in self._lines():
@@ -40,9 +40,9 @@ class HistoryComparison:
                 continue
             if not self.repository.has_commit(line):
                 notices.append(self._lacking(head, line))
-            elif not any(self.repository.is_ancestor(line, tip) for tip in (head, *said)):
+            elif not any(self.repository.is_ancestor(line, tip) for tip in (head, *reported)):
                 notices.append(self._other_line(head, line, where))
-                said.append(line)
+                reported.append(line)
         return notices
 
     def _lines(self) -> Iterator[tuple[str, str]]:
@@ -64,25 +64,25 @@ class HistoryComparison:
     def _lacking(self, head: str, line: str) -> str:
         first = self.repository.line(head)[1]
         if self.known.first and self.known.first != first:
-            said = started_afresh(self.path, self.known.first, first, "as this machine remembers,")
+            text = started_afresh(self.path, self.known.first, first, "as this machine remembers,")
         else:
-            said = f"{self.path}: lacks the step {line[:12]} that was recorded here: {PUT_BACK}"
-        return f"{said}. The bundle counts"
+            text = f"{self.path}: lacks the step {line[:12]} that was recorded here: {PUT_BACK}"
+        return f"{text}. The bundle counts"
 
     def _other_line(self, head: str, other: str, where: str) -> str:
         repository = self.repository
-        kept = repository.keep_other_line(other)
+        saved_ref = repository.keep_other_line(other)
         known_first, first = repository.line(other)[1], repository.line(head)[1]
         if known_first != first:
-            said = started_afresh(self.path, known_first, first, f"{where},")
+            text = started_afresh(self.path, known_first, first, f"{where},")
         elif repository.is_ancestor(head, other):
             missing = repository.count(other, head)
-            said = f"{self.path}: lacks {missing} of the steps {where}, the last {other[:12]}: {PUT_BACK}"
+            text = f"{self.path}: lacks {missing} of the steps {where}, the last {other[:12]}: {PUT_BACK}"
         else:
-            said = f"{self.path}: is on another line than the one {where}, whose last step is {other[:12]}: {PUT_BACK}"
+            text = f"{self.path}: is on another line than the one {where}, whose last step is {other[:12]}: {PUT_BACK}"
         if not self.known.head:
-            said += ", or another checkout of this project has gone on"
-        return f"{said}. The bundle counts; the other line is kept in {repository.directory} as {kept}"
+            text += ", or another checkout of this project has continued"
+        return f"{text}. The bundle counts; the other line is kept in {repository.directory} as {saved_ref}"
 
 
 def elsewhere(bundle: Path, memory: Memory, first: str | None) -> list[str]:
@@ -100,5 +100,5 @@ def started_afresh(bundle: Path, known_first: str, first: str | None, where: str
     now_begins = f"now begins with commit {first[:12]}" if first else "is not there, so a new one begins"
     return (
         f"{bundle}: the history was started afresh: {where} it began with commit {known_first[:12]}, and it "
-        f"{now_begins}. It was removed or replaced, or another project stands here"
+        f"{now_begins}. It was removed or replaced, or another project is here now"
     )

@@ -1,4 +1,4 @@
-"""`facts.json`: what a commit of the history says about its step, written strictly and read with suspicion."""
+"""`facts.json`: what a commit of the history states about its step, written strictly and never trusted on reading."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class HistoryCommit:
     event: str | None = None
     at: str | None = None
     facts: dict[str, Any] = field(default_factory=dict)
-    """What the caller of `History.commit` gave."""
+    """The facts that the caller of `History.commit` passed."""
     notices: tuple[str, ...] = ()
     """What was found about the history itself when this commit was made, such as a restored backup."""
     version: str | None = None
@@ -74,7 +74,7 @@ def read_facts(oid: str, parents: tuple[str, ...], data: bytes | None) -> Histor
     except JsonFault as fault:
         return HistoryCommit(oid, parents=parents, problem=f"{FACTS_NAME} {fault}")
     if not isinstance(value, dict):
-        return HistoryCommit(oid, parents=parents, problem=f"{FACTS_NAME} is no JSON object")
+        return HistoryCommit(oid, parents=parents, problem=f"{FACTS_NAME} is not a JSON object")
     event, at, facts = value.get("event"), value.get("at"), value.get("facts")
     if not isinstance(event, str) or not isinstance(at, str) or not isinstance(facts, dict):
         return HistoryCommit(
@@ -105,7 +105,7 @@ def seconds_of(at: str) -> int:
         raise HistoryError(f"history: the time {at!r} has no zone; write UTC, such as 2026-01-31T09:00:00Z")
     seconds = int(moment.astimezone(UTC).timestamp())
     if seconds < 0:
-        raise HistoryError(f"history: the time {at!r} is before 1970, which git cannot keep")
+        raise HistoryError(f"history: the time {at!r} is before 1970, which git cannot store")
     return seconds
 
 

@@ -2,7 +2,7 @@
 
 `checkouts/<key>.json`, one for each state directory: the line that was last exported there, and, while a
 commit waits for its export, that commit. `projects.json`: for each project, its state directories with
-their history's id and first commit, so that a history started afresh is said.
+their history's id and first commit, so that a history started afresh is noticed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 PROJECTS_NAME = "projects.json"
 _MOST_PROJECTS = 2000
 _MOST_REPORTS = 4_096
-"""Reports, reruns and verdicts that are known to have been reached here; the newest."""
+"""Reports, reruns and verdicts that are known to have been produced here; the newest."""
 
 
 class Pending(BaseModel):
@@ -80,7 +80,7 @@ class Memory:
         write_user_json(folder / f"{self.key}.json", value)
 
     def reports(self) -> list[str]:
-        """The sha256 of the last reports, reruns and verdicts that this machine itself reached here, oldest first."""
+        """The sha256 of the last reports, reruns and verdicts that this machine itself produced here, oldest first."""
         try:
             value = read_user_json(f"reports/{self.key}.json", self._data)
         except CorruptError as error:
@@ -90,7 +90,7 @@ class Memory:
         return [entry for entry in known if isinstance(entry, str)] if isinstance(known, list) else []
 
     def remember_reports(self, sha256s: list[str]) -> None:
-        """Keep that this machine reached what has these digests. Raises StateError."""
+        """Remember that this machine produced what has these digests. Raises StateError."""
         folder = self._data / "reports"
         folder.mkdir(mode=0o700, exist_ok=True)
         others = [entry for entry in self.reports() if entry not in set(sha256s)]
@@ -109,8 +109,8 @@ class Memory:
             # The newest last, and the oldest forgotten: the file stays small on machines that test a lot.
             known = _objects(projects.pop(project, {}))
             projects[project] = {**known, self._state_dir: entry}
-            kept = dict(list(projects.items())[-_MOST_PROJECTS:])
-            return {**value, "projects": kept}
+            newest = dict(list(projects.items())[-_MOST_PROJECTS:])
+            return {**value, "projects": newest}
 
         update_user_json(PROJECTS_NAME, add, self._data)
 
@@ -140,7 +140,7 @@ def records_of(project: Path) -> list[str]:
 
 
 def _key_text(path: Path) -> str:
-    # A name that is not UTF-8 is kept readable and unique: JSON here is strict UTF-8.
+    # A name that is not UTF-8 stays readable and unique: JSON here is strict UTF-8.
     return os.fsencode(os.path.realpath(path)).decode("utf-8", "backslashreplace")
 
 

@@ -1,4 +1,4 @@
-"""Reading commits and files out of a history, each read bounded: it may be a stranger's."""
+"""Reading commits and files out of a history, with a limit on each read because it may be a stranger's."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from autoscirub.store.history.repository import Repository
 
 MOST_BYTES = 64 * 1024 * 1024
-"""Bytes that one `read` gives back, and that one listing of files takes."""
+"""Bytes that one `read` returns, and that one listing of files takes."""
 
 MOST_COMMITS = 100_000
-_TREES_KEPT = 64
+_MAX_CACHED_TREES = 64
 _OID = re.compile(r"[0-9a-f]{40}")
 
 
@@ -56,7 +56,7 @@ class HistoryObjects:
         return read_facts(oid, parents, self._repository.git.object_bytes(found[0]))
 
     def files(self, oid: str) -> list[str]:
-        """The paths of the regular files that a commit keeps, sorted, without its facts."""
+        """The paths of the regular files in a commit, sorted, without its facts."""
         return sorted(name for name in self._tree(oid) if name != FACTS_NAME)
 
     def changed(self, oid: str) -> list[str]:
@@ -105,7 +105,7 @@ class HistoryObjects:
             mode, _, blob = facts.decode("ascii").split(" ")
             if mode in ("100644", "100755"):
                 tree[name.decode("utf-8", "surrogateescape")] = _Entry(mode, blob)
-        if len(self._trees) >= _TREES_KEPT:
+        if len(self._trees) >= _MAX_CACHED_TREES:
             self._trees.clear()
         self._trees[oid] = tree
         return tree
@@ -113,5 +113,5 @@ class HistoryObjects:
 
 def _checked(oid: str) -> str:
     if not _OID.fullmatch(oid):
-        raise HistoryError(f"history: {oid!r} is no commit id (40 lower-case hexadecimal digits)")
+        raise HistoryError(f"history: {oid!r} is not a commit id (40 lower-case hexadecimal digits)")
     return oid

@@ -1,8 +1,8 @@
 """Opening a history for writing: the working repository and `history.bundle` are brought to one line.
 
 The bundle counts. What the working repository, or this machine's memory of it, holds beyond the bundle is
-kept beside it and said, except where our own process was killed between a commit and its export: that
-export is finished, and nothing is said.
+preserved separately and reported, except where our own process was killed between a commit and its export: that
+export is finished silently.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ def reconcile(
     alone, StateError and BusyError for the data directory.
     """
     if history_id is not None and not _ID.fullmatch(history_id):
-        raise HistoryError(f"history: {history_id!r} is no history id (32 lower-case hexadecimal digits)")
+        raise HistoryError(f"history: {history_id!r} is not a history id (32 lower-case hexadecimal digits)")
     if not state_dir.is_dir():
-        raise HistoryError(f"{state_dir}: is no directory; the state directory is made before its history")
+        raise HistoryError(f"{state_dir}: is not a directory; the state directory is made before its history")
     histories = data / "histories"
     histories.mkdir(mode=0o700, exist_ok=True)
     remove_leftovers(state_dir)
@@ -181,7 +181,7 @@ class _Opening:
         return repository
 
     def _made(self, directory: Path) -> Repository:
-        # Made beside and renamed, so that a kill leaves no half of one under the name.
+        # Made under another name and renamed, so that a kill never leaves half a repository under this one.
         made = Repository.create(new_folder(self.histories))
         made.git.close()
         made.directory.rename(directory)
@@ -222,7 +222,7 @@ class _Opening:
             tip = pending.head if repository.has_commit(pending.head) else main
             if tip and tip != head and repository.is_ancestor(head, tip):
                 self._move_main(opened, tip)
-                opened.exported = None  # the export that a kill cut off; nothing is amiss
+                opened.exported = None  # only the export was cut off by a kill: nothing to report
                 opened.export(self.path)
                 return
         self.notices += HistoryComparison(

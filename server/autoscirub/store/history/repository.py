@@ -1,4 +1,4 @@
-"""A bare repository of our own: made, asked, written to, tidied. Nothing is ever checked out of it."""
+"""The bare repository behind a history: creating, querying, writing and tidying it. Nothing is ever checked out."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Repository:
         try:
             directory.mkdir(mode=0o700, exist_ok=True)
         except OSError as cause:
-            raise HistoryError(f"{directory}: cannot be made: {cause.strerror}") from cause
+            raise HistoryError(f"{directory}: cannot be created: {cause.strerror}") from cause
         repository = cls(directory)
         repository.git.run("init", "--bare", "--quiet", "--template=", "--initial-branch=main")
         return repository
@@ -160,7 +160,7 @@ class Repository:
             "fast-import", "--quiet", "--force", "--done", "--date-format=raw", stdin=-1
         ) as process:
             stream = cast("IO[bytes]", process.stdin)
-            with contextlib.suppress(BrokenPipeError):  # it ended early; what it said follows
+            with contextlib.suppress(BrokenPipeError):  # it ended early; its output is read below
                 stamp = _IDENTITY + b" %d +0000\n" % seconds
                 text = message.encode() + b"\n"
                 stream.write(b"commit %s\nmark :1\nauthor %scommitter %s" % (pending.encode(), stamp, stamp))
@@ -215,13 +215,13 @@ def _refuse_names(files: Mapping[str, bytes | Path]) -> None:
         problem = path_problem(name)
         if problem:
             raise HistoryError(
-                f"history: {name!r} {problem}, so it cannot be kept; leave it out or rename it"
+                f"history: {name!r} {problem}, so it cannot be recorded; leave it out or rename it"
             )
         parents = name.split("/")[:-1]
         for depth in range(1, len(parents) + 1):
             folder = "/".join(parents[:depth])
             if folder in files:
-                raise HistoryError(f"history: {folder!r} is given as a file, and {name!r} as a file in it")
+                raise HistoryError(f"history: {folder!r} is passed as a file, and {name!r} as a file in it")
 
 
 def _stream_file(stream: IO[bytes], name: str, content: bytes | Path) -> None:
@@ -233,12 +233,12 @@ def _stream_file(stream: IO[bytes], name: str, content: bytes | Path) -> None:
     try:
         descriptor = os.open(content, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as cause:
-        raise HistoryError(f"{content}: cannot be kept in the history: {cause.strerror}") from cause
+        raise HistoryError(f"{content}: cannot be recorded in the history: {cause.strerror}") from cause
     try:
         before = os.fstat(descriptor)
         if not stat.S_ISREG(before.st_mode):
             raise HistoryError(
-                f"{content}: is {describe_kind(before.st_mode)}, so it cannot be kept in the history"
+                f"{content}: is {describe_kind(before.st_mode)}, so it cannot be recorded in the history"
             )
         stream.write(b"data %d\n" % before.st_size)
         left = before.st_size
@@ -247,7 +247,7 @@ def _stream_file(stream: IO[bytes], name: str, content: bytes | Path) -> None:
             left -= len(chunk)
         after = os.fstat(descriptor)
         if left or (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
-            raise HistoryError(f"{content}: changed while it was being kept as {name}; run this again")
+            raise HistoryError(f"{content}: changed while it was being recorded as {name}; run this again")
         stream.write(b"\n")
     finally:
         os.close(descriptor)
@@ -257,7 +257,7 @@ def _read(descriptor: int, size: int, path: Path) -> bytes:
     try:
         return os.read(descriptor, size)
     except OSError as cause:
-        raise HistoryError(f"{path}: cannot be read to be kept in the history: {cause.strerror}") from cause
+        raise HistoryError(f"{path}: cannot be read for the history: {cause.strerror}") from cause
 
 
 @contextlib.contextmanager

@@ -2,7 +2,7 @@
 
 The bundle is what counts, and it travels with the project. The working repository, in the user's data
 directory, can be rebuilt from it. The user's own repository is never touched, nothing is ever checked out,
-and a bundle is read as data of a stranger's.
+and a bundle is read as untrusted data.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class History:
     """An opened history; a context manager. Use `open_for_reading` or `open_for_writing`.
 
-    `notices` says in plain words what was amiss when it was opened: tampering or a restored backup, a
+    `notices` describes the problems found when it was opened: tampering or a restored backup, a
     history started afresh, a corrupt bundle. When writing, the next commit records them too.
     """
 
@@ -54,7 +54,7 @@ class History:
         """The newest commit; None while there is none."""
         self.notices = notices
         self.temporary = temporary
-        """Whether the working repository goes away on closing, so that only the bundle remembers."""
+        """Whether the working repository goes away on closing, so that only the bundle remains."""
         self._path = path
         self._project = project
         self._repository = repository
@@ -65,7 +65,7 @@ class History:
 
     @classmethod
     def open_for_writing(cls, state_dir: Path, history_id: str | None, project: Path) -> History:
-        """The history of `state_dir`, begun when there is none. Under the state directory's lock only.
+        """The history of `state_dir`, started when there is none. Under the state directory's lock only.
 
         `history_id` is the manifest's; None takes the one that the bundle names, or a new one (see `id`).
         A corrupt bundle is moved aside and noted. Raises HistoryError for a bundle that must be left alone
@@ -121,7 +121,7 @@ class History:
 
     @classmethod
     def missing_notice(cls, state_dir: Path, project: Path | None = None) -> str | None:
-        """What to say when `open_for_reading` gave None though this machine remembers a history here."""
+        """The notice for when `open_for_reading` returned None though this machine remembers a history here."""
         data = user_data_dir(create=False)
         if data is None:
             return None
@@ -129,8 +129,8 @@ class History:
         if known.head is None:
             return None
         return (
-            f"{state_dir / BUNDLE_NAME}: is not there, though {known.commits} steps are recorded on this machine, the "
-            f"last {known.head[:12]}: it was removed, or the state directory was put back without it"
+            f"{state_dir / BUNDLE_NAME}: is missing, though {known.commits} steps are recorded on this machine, the "
+            f"last {known.head[:12]}: it was removed, or the state directory was restored without it"
         )
 
     @property
@@ -141,14 +141,14 @@ class History:
         return self._objects.commit(self.head).history_id if self.head else None
 
     def produced_locally(self, report: bytes) -> bool:
-        """Whether this machine itself reached a report with these bytes; one that only a bundle brings is a claim."""
+        """Whether this machine itself produced a report with these bytes; one known only from a bundle is a claim."""
         data = user_data_dir(create=False)
         if data is None:
             return False
         return sha256_bytes(report) in Memory(data, self._path.parent, self._project).reports()
 
     def remember_report(self, report: bytes) -> None:
-        """Keep, outside of the project, that this machine reached a report. Raises StateError."""
+        """Remember, outside of the project, that this machine produced a report. Raises StateError."""
         self.remember_reports([report])
 
     def remember_reports(self, reports: Iterable[bytes]) -> None:
@@ -165,7 +165,7 @@ class History:
 
     @property
     def other_lines(self) -> dict[str, str]:
-        """The lines kept beside this one (refs/other/<n>), each with its newest commit."""
+        """The other lines that are preserved (refs/other/<n>), each with its newest commit."""
         refs = self._repository.refs()
         return {name: oid for name, oid in refs.items() if name.startswith("refs/other/")}
 
@@ -174,7 +174,7 @@ class History:
         return self._objects.commits(self.head)
 
     def files(self, oid: str) -> list[str]:
-        """The paths that a commit keeps, sorted, without its facts. Raises HistoryError for no commit."""
+        """The paths of the files in a commit, sorted, without its facts. Raises HistoryError for no commit."""
         return self._objects.files(oid)
 
     def changed(self, oid: str) -> list[str]:
@@ -182,7 +182,7 @@ class History:
         return self._objects.changed(oid)
 
     def read(self, oid: str, path: str, most: int = MOST_BYTES) -> bytes | None:
-        """A file's bytes in a commit; None when it keeps no such file. Raises HistoryError above `most`."""
+        """A file's bytes in a commit; None when it has no such file. Raises HistoryError above `most`."""
         return self._objects.read(oid, path, most)
 
     def commit(
@@ -194,12 +194,12 @@ class History:
         at: str,
         drop: Sequence[str] | None = None,
     ) -> str:
-        """Write one commit that keeps `files` and `facts`, dated `at`; returns its id.
+        """Write one commit that holds `files` and `facts`, dated `at`; returns its id.
 
-        Exactly `files`; with `drop`, what the newest commit keeps, without the paths and folders in `drop`,
+        Exactly `files`; with `drop`, what the newest commit holds, without the paths and folders in `drop`,
         and `files` over it. `files` maps relative POSIX paths, such as `state/run_manifest.json`, to bytes or
         to a regular file that is streamed. `facts` is plain JSON data. Call `export` when the command's steps
-        are done. Raises HistoryError for a name, a file or facts that cannot be kept; nothing has changed then.
+        are done. Raises HistoryError for a name, a file or facts that cannot be recorded; nothing has changed then.
         """
         step("commit")
         notices = [placeless(notice, self._path.parent) for notice in self._unrecorded]
@@ -241,7 +241,7 @@ class History:
 
 
 def placeless(text: str, state_dir: Path) -> str:
-    """`text` without the places of this machine: what is recorded travels to others, and says nothing of here."""
+    """`text` without the paths of this machine: what is recorded travels to others, and must not reveal them."""
     text = text.replace(f"{state_dir}/", "").replace(str(state_dir), "the state directory")
     data = user_data_dir(create=False)
     return text if data is None else text.replace(str(data), "(this machine's data directory)")
@@ -276,7 +276,7 @@ def _temporary_folder(stack: contextlib.ExitStack) -> Path:
         folder = Path(tempfile.mkdtemp(prefix="autoscirub-history-"))
     except OSError as cause:
         raise HistoryError(
-            f"history: no temporary folder could be made: {cause.strerror}; set TMPDIR to one that can be written"
+            f"history: no temporary folder could be created: {cause.strerror}; set TMPDIR to one that can be written"
         ) from cause
     stack.callback(shutil.rmtree, folder, ignore_errors=True)
     return folder

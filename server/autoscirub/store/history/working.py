@@ -74,7 +74,7 @@ class WorkingHistory:
             pending=waiting,
             drop=drop,
         )
-        # The mark comes before main moves: if we are killed now, the next start knows the commit for ours.
+        # The mark comes before main moves: if we are killed now, the next start recognizes the commit as ours.
         mark = Pending(head=oid, before=self.exported)
         self.checkout = self.checkout.model_copy(update={"pending": mark})
         self.memory.save(self.checkout)
@@ -101,7 +101,7 @@ class WorkingHistory:
         )
 
     def remember(self, checkout: Checkout) -> None:
-        """Keep what is now the exported line, and the project's first commit where that is new."""
+        """Remember what is now the exported line, and the project's first commit where that is new."""
         known, self.checkout = self.checkout, checkout
         self.memory.save(checkout)
         if checkout.first and (known.history_id, known.first) != (checkout.history_id, checkout.first):

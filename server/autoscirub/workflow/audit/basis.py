@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from autoscirub.checks.predictions import freeze_note
+from autoscirub.checks.rubric import RUBRIC_NAME
 from autoscirub.errors import StateError
 from autoscirub.models import (
     Anchored,
@@ -64,7 +65,7 @@ def anchor_of(record: AuditedRecord) -> tuple[Anchored | None, list[int]]:
     places = {step.oid: place for place, step in enumerate(record.steps)}
     newest: tuple[int, Step] | None = None
     for place, step in enumerate(record.steps):
-        held = places.get(step.said("head")) if step.event == "anchor" else None
+        held = places.get(step.text("head")) if step.event == "anchor" else None
         # An anchor of a step that is not in this line, or comes later, holds nothing here.
         if held is not None and held < place and (newest is None or held >= newest[0]):
             newest = (held, step)
@@ -73,7 +74,7 @@ def anchor_of(record: AuditedRecord) -> tuple[Anchored | None, list[int]]:
     if newest is None:
         return None, rounds
     step = newest[1]
-    return Anchored(step.said("head"), step.said("where"), step.at, rounds), rounds
+    return Anchored(step.text("head"), step.text("where"), step.at, rounds), rounds
 
 
 def _asks(record: AuditedRecord) -> str:
@@ -85,25 +86,25 @@ def _asks(record: AuditedRecord) -> str:
     for ask in asks:
         subjects.setdefault(ask.subject, []).append(ask)
     failed = sum(ask.error is not None for ask in asks)
-    told = f"{len(asks)} calls on {len(subjects)} questions" + (f", {failed} failed" if failed else "")
+    counts = f"{len(asks)} calls on {len(subjects)} questions" + (f", {failed} failed" if failed else "")
     turned: list[str] = []
     again: list[str] = []
     for subject, calls in subjects.items():
         newest, answers = max(call.ask for call in calls), results_by_ask(calls)
         if answers.pop(newest, None) is True and not all(answers.values()):
-            turned.append(f"{subject}: yes on ask {newest} of {newest}, before it not")
+            turned.append(f"{subject}: yes on ask {newest} of {newest}, not before")
         if newest > 1:
             again.append(f"{subject}: asked {newest} times")
-    return "; ".join([told, _paid(asks), *turned, *again])
+    return "; ".join([counts, _paid(asks), *turned, *again])
 
 
 def _paid(asks: list[Ask]) -> str:
     """What the calls cost, and of how many nobody tells: that counts as nothing, and is not nothing."""
     costs = [ask.cost_usd for ask in asks if ask.cost_usd is not None]
-    said = [f"${sum(costs):.4g} paid"] if costs else []
+    parts = [f"${sum(costs):.4g} paid"] if costs else []
     if inconclusive := len(asks) - len(costs):
-        said.append(f"the cost of {inconclusive} unknown")
-    return ", ".join(said)
+        parts.append(f"the cost of {inconclusive} unknown")
+    return ", ".join(parts)
 
 
 def _concerns(record: AuditedRecord, decisions: list[Decision]) -> list[str]:
@@ -112,8 +113,8 @@ def _concerns(record: AuditedRecord, decisions: list[Decision]) -> list[str]:
     keys = [part.inputs_digest for part in parts if part.decided_by is DecidedBy.JUDGE]
     found: list[str] = []
     for key in dict.fromkeys(key for key in keys if key):
-        kept = record.model(f"state/verdicts/{key}.json", CachedVerdict)
-        found += kept.concerns if kept is not None else []
+        verdict = record.model(f"state/verdicts/{key}.json", CachedVerdict)
+        found += verdict.concerns if verdict is not None else []
     newest = next((step for step in reversed(record.steps) if step.event == "check"), None)
     addressed = newest.facts.get("addressed") if newest is not None else None
     found += [text for text in addressed if isinstance(text, str)] if isinstance(addressed, list) else []
@@ -123,7 +124,7 @@ def _concerns(record: AuditedRecord, decisions: list[Decision]) -> list[str]:
 
 
 def _differing(record: AuditedRecord) -> list[str]:
-    """State files that lie there otherwise than the newest step has them. (Rounds are told of one by one.)"""
+    """State files that lie there otherwise than the newest step has them. (Rounds are listed one by one.)"""
     names = sorted(
         name for name in record.session.recorded_state() if "/" not in name and name != RunManifest.file_name
     )
@@ -163,7 +164,7 @@ def _criteria(record: AuditedRecord, basis: Basis) -> list[Decision]:
     report = record.model(f"state/{VerificationReport.file_name}", VerificationReport)
     if report is None:
         return []
-    rubric = record.model("locked/executable_rubric.json", ExecutableRubric)
+    rubric = record.model(f"locked/{RUBRIC_NAME}", ExecutableRubric)
     criteria = {criterion.criterion_id: criterion for criterion in rubric.criteria} if rubric else {}
     decisions = {decision.subject: decision for decision in report.decisions}
     basis.round, basis.criteria = report.round, len(report.criteria)
@@ -182,12 +183,12 @@ def _criteria(record: AuditedRecord, basis: Basis) -> list[Decision]:
 
 
 def _rerun(record: AuditedRecord, basis: Basis) -> list[Decision]:
-    kept = record.model(f"state/{RerunRecord.file_name}", RerunRecord)
-    if kept is None:
+    recorded = record.model(f"state/{RerunRecord.file_name}", RerunRecord)
+    if recorded is None:
         return []
     # Whether it still stands for what lies there now, only a `check` says: nothing is run or measured for an audit.
-    basis.rerun = f"{kept.decision.word} at {kept.at}; {kept.isolation}"
-    return [kept.decision] if kept.told else []
+    basis.rerun = f"{recorded.decision.word} at {recorded.at}; {recorded.isolation}"
+    return [recorded.decision] if recorded.conclusive else []
 
 
 def _decided(result: CriterionResult, decision: Decision | None) -> str:
@@ -224,13 +225,13 @@ def _sources(decisions: list[Decision]) -> Iterator[DecidedBy]:
 
 def _forgeable(basis: Basis) -> list[str]:
     anchor = basis.anchor
-    begun = (
-        "Whoever owns the project, its history.bundle and the data directory of the machine could have written "
-        "all of this record anew, with any content and any dates; only a head that somebody else holds shows it."
+    rewritable = (
+        "Whoever owns the project, its history.bundle and the data directory of the machine could have rewritten "
+        "all of this record, with any content and any dates; only a head that somebody else holds shows it."
         if anchor is None
-        else f"Everything after step {anchor.head[:12]} the owner could have written anew; what goes up to it only "
+        else f"Everything after step {anchor.head[:12]} the owner could have rewritten; what goes up to it only "
         "if nobody really holds that anchor, so ask whoever is said to, and compare with `audit verify --expect`."
     )
     typed = "Numbers that were typed in by hand look like computed ones here"
     why = ", because nothing was rerun." if "not rerun" in basis.not_done else " wherever nothing was rerun."
-    return [begun, typed + why]
+    return [rewritable, typed + why]

@@ -1,4 +1,4 @@
-"""The files as they lie there against the newest step of the record."""
+"""Comparing the files on disk with the newest step of the record."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _STATE_BYTES = 64 * 1024 * 1024
 
 def verify_files(record: AuditedRecord, found: Findings) -> None:
     """State files, round folders, and what is locked in the project, each as it lies there."""
-    kept = record.session.recorded_state()
+    recorded = record.session.recorded_state()
     cut_off = _cut_off(record)
-    for name in sorted(kept):
+    for name in sorted(recorded):
         _state_file(record, name, found, cut_off)
-    _unrecorded(record, kept, found)
+    _unrecorded(record, recorded, found)
     _rounds(record, found)
     _locked(record, found)
 
@@ -76,7 +76,7 @@ def _cut_off(record: AuditedRecord) -> str | None:
     return before if before in known and before != record.head else None
 
 
-def _unrecorded(record: AuditedRecord, kept: set[str], found: Findings) -> None:
+def _unrecorded(record: AuditedRecord, recorded: set[str], found: Findings) -> None:
     try:
         names = record.opened.state.files() if record.opened.state.exists() else []
     except StateError as error:
@@ -84,7 +84,7 @@ def _unrecorded(record: AuditedRecord, kept: set[str], found: Findings) -> None:
         return
     for name in names:
         entry = load_layout().find(name)
-        if name in kept or (entry is not None and not entry.commit):
+        if name in recorded or (entry is not None and not entry.commit):
             continue
         if CORRUPT_MARK in name or ASIDE_MARK in name:
             found.unknown("files", name, "was set aside; look at it, then remove it")

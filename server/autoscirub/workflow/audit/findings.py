@@ -1,4 +1,4 @@
-"""What the verification of a record looked at and found, group by group."""
+"""The findings of a record's verification, group by group."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GROUPS: dict[str, tuple[str, str]] = {
 
 @dataclass
 class Findings:
-    """Findings as they come, and how much held in each group."""
+    """Findings in the order they are made, and how much held in each group."""
 
     held: Counter[str] = field(default_factory=Counter)
     _found: dict[AuditFinding, None] = field(default_factory=dict)
@@ -32,23 +32,23 @@ class Findings:
         """Each finding once, in the order in which they came."""
         return list(self._found)
 
-    def fault(self, group: str, where: str, said: str) -> None:
+    def fault(self, group: str, where: str, message: str) -> None:
         """Something that does not hold."""
-        self._add(AuditFinding(group, Answer.DOES_NOT_HOLD, where, said))
+        self._add(AuditFinding(group, Answer.DOES_NOT_HOLD, where, message))
 
-    def unknown(self, group: str, where: str, said: str) -> None:
+    def unknown(self, group: str, where: str, message: str) -> None:
         """Something that cannot be checked here: neither a fault nor a pass."""
-        self._add(AuditFinding(group, Answer.INCONCLUSIVE, where, said))
+        self._add(AuditFinding(group, Answer.INCONCLUSIVE, where, message))
 
     def holds(self, group: str, count: int = 1) -> None:
-        """Something that was looked at and held."""
+        """Something that was checked and held."""
         self.held[group] += count
 
     def _add(self, finding: AuditFinding) -> None:
         self._found[finding] = None
 
     def decisions(self) -> list[Decision]:
-        """One Decision for each group in which anything was looked at."""
+        """One Decision for each group in which anything was checked."""
         return [self._decision(group) for group in GROUPS if self.held[group] or self._of(group)]
 
     def _of(self, group: str) -> list[AuditFinding]:
@@ -61,7 +61,7 @@ class Findings:
         unknown = [finding for finding in found if finding.answer is Answer.INCONCLUSIVE]
         words = [f"{self.held[group]} {word.replace('/s', '' if self.held[group] == 1 else 's')}"]
         words += [f"{len(faults)} fault{'' if len(faults) == 1 else 's'}"] if faults else []
-        words += [f"{len(unknown)} cannot be told here"] if unknown else []
+        words += [f"{len(unknown)} inconclusive"] if unknown else []
         answer = Answer.DOES_NOT_HOLD if faults else Answer.INCONCLUSIVE if unknown else Answer.HOLDS
         return Decision(
             subject=group,
@@ -75,4 +75,4 @@ class Findings:
 
 
 def _line(finding: AuditFinding) -> str:
-    return f"{finding.where}: {finding.said}" if finding.where else finding.said
+    return f"{finding.where}: {finding.message}" if finding.where else finding.message

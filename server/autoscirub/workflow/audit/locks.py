@@ -1,4 +1,4 @@
-"""The locks of each step: over the bytes that are kept, and changed only by a step that says so."""
+"""Verifying each step's locks: over the recorded bytes, and changed only by steps that say so."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LOCKERS: dict[str, frozenset[str]] = {
     "rubric": frozenset({"freeze", "scope", "check"}),
     "settings": frozenset({"freeze", "scope"}),
 }
-"""What is locked -> the steps that may lock it, lock it anew or unlock it."""
+"""What is locked -> the steps that may lock it, relock it or unlock it."""
 LOOPERS = frozenset({"check", "continued", "void", "failed"})
 """The steps that may move the loop's state."""
 
@@ -43,16 +43,18 @@ def verify_locks(
     _bytes(record, step, PREDICTIONS_NAME, predictions.sha256 if predictions else None, found)
     _bytes(record, step, RUBRIC_NAME, requirements.sha256 if requirements else None, found)
     lock = record.model(f"locked/{LOCK_NAME}", PreregLock, step.oid)
-    given = (lock.sha256, lock.checks, lock.frozen_at) if lock else None
-    if given != ((predictions.sha256, predictions.checks, predictions.frozen_at) if predictions else None):
+    lock_file = (lock.sha256, lock.checks, lock.frozen_at) if lock else None
+    if lock_file != (
+        (predictions.sha256, predictions.checks, predictions.frozen_at) if predictions else None
+    ):
         found.fault("locks", step.name, f"{LOCK_NAME} and the recorded lock do not agree")
     if requirements is not None and rubric is not None:
         if [criterion.criterion_id for criterion in rubric.criteria] != requirements.criteria:
             found.fault("locks", step.name, "the rubric's lock names other criteria than the rubric has")
         if rubric.scope_changes != manifest.scope_changes_of_rubric():
             found.fault("locks", step.name, "the rubric's scope_changes are not those on the record")
-        kept = [record.bytes(f"{folder}/{RUBRIC_NAME}", step.oid) for folder in ("state", "locked")]
-        if kept[0] != kept[1]:
+        rubrics = [record.bytes(f"{folder}/{RUBRIC_NAME}", step.oid) for folder in ("state", "locked")]
+        if rubrics[0] != rubrics[1]:
             found.fault("locks", step.name, f"{RUBRIC_NAME} is not the one that is locked")
         source = record.bytes("locked/rubric-source", step.oid, most=PREDICTIONS_LIMIT)
         if (
@@ -72,8 +74,8 @@ def verify_locks(
 def _bytes(record: AuditedRecord, step: Step, name: str, sha256: str | None, found: Findings) -> None:
     data = record.bytes(f"locked/{name}", step.oid, most=PREDICTIONS_LIMIT)
     if (sha256_bytes(data) if data is not None else None) != sha256:
-        said = "is locked, and its bytes are not kept" if data is None else "is not what the lock is over"
-        found.fault("locks", step.name, f"{name} {said}")
+        problem = "is locked, and its bytes are not kept" if data is None else "is not what the lock is over"
+        found.fault("locks", step.name, f"{name} {problem}")
 
 
 def verify_records(
@@ -120,7 +122,7 @@ def _loop(step: Step, before: Loop | None, after: Loop | None, found: Findings) 
         found.fault("rounds", step.name, "the ending that it goes on after is not the one of its manifest")
     if step.event in {"void", "failed"}:
         ended = after.ended if after else None
-        if ended is None or (ended.state, ended.why) != ("error", step.said("why")):
+        if ended is None or (ended.state, ended.why) != ("error", step.text("why")):
             found.fault("rounds", step.name, "the ending that it says is not the one of its manifest")
 
 
@@ -158,19 +160,19 @@ def verify_freeze(step: Step, manifest: RunManifest, judged: Mapping[str, str], 
     if lock is None or not isinstance(locked, list) or "predictions" not in locked:
         return
     own = {PREDICTIONS_NAME, manifest.locks.rubric.source if manifest.locks.rubric else ""}
-    said = {file.path: file.sha256 for file in lock.results_at_freeze}
+    listed = {file.path: file.sha256 for file in lock.results_at_freeze}
     there = {path: file.sha256 for path, file in step.files.items() if path not in own}
-    if extra := sorted(there.keys() - said.keys()):
+    if extra := sorted(there.keys() - listed.keys()):
         found.fault(
             "locks", step.name, f"does not say that these were there at freeze: {', '.join(extra[:5])}"
         )
-    if other := sorted(path for path in said.keys() & there.keys() if said[path] != there[path]):
+    if other := sorted(path for path in listed.keys() & there.keys() if listed[path] != there[path]):
         found.fault(
             "locks", step.name, f"says other bytes of the results than it lists: {', '.join(other[:5])}"
         )
     settings = manifest.locks.settings.values if manifest.locks.settings else {}
     for path in dict.fromkeys([*DEFAULT_RESULTS, str(settings.get("results"))]):
-        if path in judged and path not in said:
+        if path in judged and path not in listed:
             found.unknown(
                 "locks",
                 step.name,

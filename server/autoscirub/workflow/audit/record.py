@@ -38,7 +38,7 @@ class Listed:
     path: str
     sha256: str
     size: int
-    kept: bool
+    stored: bool
     """Whether the step keeps its bytes, under `project/<path>`."""
 
 
@@ -81,7 +81,7 @@ class Step:
                 )
         return found
 
-    def said(self, *keys: str) -> str:
+    def text(self, *keys: str) -> str:
         """A text among the facts, by its keys; empty where there is none."""
         value: Any = self.facts
         for key in keys:
@@ -90,7 +90,7 @@ class Step:
 
 
 class AuditedRecord:
-    """The history of a session, opened for looking. Raises HistoryError when there is none."""
+    """The history of a session, opened for reading. Raises HistoryError when there is none."""
 
     def __init__(self, opened: Project, session: Session) -> None:
         history = session.history
@@ -152,7 +152,7 @@ class AuditedRecord:
 
 @contextlib.contextmanager
 def reading_record(opened: Project) -> Iterator[Session]:
-    """As `Project.reading`, but a manifest that cannot be read does not keep the record from being looked at."""
+    """As `Project.reading`, but a manifest that cannot be read does not keep the record from being read."""
     with contextlib.ExitStack() as stack:
         history = History.open_for_reading(opened.state.root, opened.root) if opened.state.exists() else None
         if history is not None:
@@ -177,7 +177,7 @@ def round_file(number: int, part: str) -> str:
     return f"state/{FOLDER}/{round_name(number)}/{part}"
 
 
-def shown(value: Any) -> str:
+def preview(value: Any) -> str:
     """A value of the facts in a message: bounded, since they may be a stranger's."""
     text = repr(value)
     return text if len(text) <= 200 else f"{text[:199]}…"

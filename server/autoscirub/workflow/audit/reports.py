@@ -1,4 +1,4 @@
-"""The report of one verification, held against the rubric, the facts of its step and the report before."""
+"""Verifying a round's report against the rubric, the facts of its step and the report before."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from autoscirub.checks.criteria import CRITERION_WORDS
 from autoscirub.models import VerificationReport
-from autoscirub.workflow.audit.record import round_file, shown
+from autoscirub.workflow.audit.record import preview, round_file
 from autoscirub.workflow.rounds import VERIFICATION
 
 if TYPE_CHECKING:
@@ -57,9 +57,9 @@ def _alone(report: VerificationReport) -> Iterator[str]:
     if report.all_satisfied != counted.all_satisfied:
         yield f"all_satisfied is {report.all_satisfied}, and the criteria say {counted.all_satisfied}"
     for count in ("passed", "failed"):
-        given, right = getattr(report.summary, count), getattr(counted.summary, count)
-        if given != right:
-            yield f"summary.{count} is {given}, and the criteria count to {right}"
+        stated, right = getattr(report.summary, count), getattr(counted.summary, count)
+        if stated != right:
+            yield f"summary.{count} is {stated}, and the criteria count to {right}"
     decisions = {decision.subject: decision for decision in report.decisions}
     for result in report.criteria:
         decision = decisions.get(result.criterion_id)
@@ -74,12 +74,12 @@ def _against_rubric(report: VerificationReport, rubric: ExecutableRubric | None)
         yield "there is no locked rubric that it could be of"
         return
     asked = [criterion.criterion_id for criterion in rubric.criteria]
-    told = [result.criterion_id for result in report.criteria]
-    if missing := [name for name in asked if name not in told]:
+    reported = [result.criterion_id for result in report.criteria]
+    if missing := [name for name in asked if name not in reported]:
         yield f"lacks criteria of the locked rubric: {', '.join(missing[:8])}"
-    if extra := [name for name in told if name not in asked]:
+    if extra := [name for name in reported if name not in asked]:
         yield f"has criteria that the locked rubric does not have: {', '.join(extra[:8])}"
-    if not missing and not extra and asked != told:
+    if not missing and not extra and asked != reported:
         yield "has the criteria in another order than the locked rubric"
 
 
@@ -96,7 +96,7 @@ def _against_facts(report: VerificationReport, step: Step) -> Iterator[str]:
     }
     for name, value in expected.items():
         if facts.get(name) != value:
-            yield f"the step says {name} {shown(facts.get(name))}, and its report {shown(value)}"
+            yield f"the step says {name} {preview(facts.get(name))}, and its report {preview(value)}"
 
 
 def _against_manifest(report: VerificationReport, step: Step, manifest: RunManifest | None) -> Iterator[str]:
@@ -112,7 +112,7 @@ def _against_manifest(report: VerificationReport, step: Step, manifest: RunManif
     locked = manifest.locks.settings.values if manifest and manifest.locks.settings else {}
     for key, value in locked.items():
         if isinstance(settings, dict) and settings.get(key) != value:
-            yield f"was reached with {key} {shown(settings.get(key))}, and {shown(value)} is locked"
+            yield f"was reached with {key} {preview(settings.get(key))}, and {preview(value)} is locked"
 
 
 def _reused(report: VerificationReport, before: VerificationReport | None) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Answers decided again, from the bytes that each step keeps of what it was decided on."""
+"""Re-evaluating recorded answers from the bytes that each step keeps."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from autoscirub.workflow.audit.record import AuditedRecord, Step
 
 _MOST_BYTES = 64 * 1024 * 1024
-_KEPT = "project/"
+_STORED = "project/"
 
 
 class ReverifiedState:
@@ -63,22 +63,22 @@ class ReverifiedState:
 
     def lay_out(self, record: AuditedRecord, step: Step, names: list[str], found: Findings) -> None:
         """Make the folder as `step` has it. What it keeps must be what it lists, byte for byte."""
-        kept = {name.removeprefix(_KEPT) for name in names if name.startswith(_KEPT)}
-        listed = {path for path, file in step.files.items() if file.kept}
-        for path in sorted(kept ^ listed):
-            said = "is kept and not listed" if path in kept else "is listed as kept, and is not"
-            found.fault("answers", f"{step.name}: {path}", said)
+        stored = {name.removeprefix(_STORED) for name in names if name.startswith(_STORED)}
+        listed = {path for path, file in step.files.items() if file.stored}
+        for path in sorted(stored ^ listed):
+            problem = "is kept and not listed" if path in stored else "is listed as kept, and is not"
+            found.fault("answers", f"{step.name}: {path}", problem)
         wanted: dict[str, bytes] = {}
-        for path in sorted(kept & listed):
+        for path in sorted(stored & listed):
             file = step.files[path]
-            data = record.bytes(_KEPT + path, step.oid, most=_MOST_BYTES)
+            data = record.bytes(_STORED + path, step.oid, most=_MOST_BYTES)
             if data is None:
                 found.unknown(
                     "answers", f"{step.name}: {path}", "cannot be read, or is too large to be read here"
                 )
             elif sha256_bytes(data) != file.sha256:
                 found.fault("answers", f"{step.name}: {path}", "is not what is listed of it")
-            elif path_problem(_KEPT + path) is None:
+            elif path_problem(_STORED + path) is None:
                 wanted[path] = data
         for path in [path for path in self._laid if path not in wanted]:
             self._remove(path)
@@ -178,7 +178,7 @@ def _artifacts(criterion: Criterion) -> Iterator[tuple[str, str | None]]:
 def _results_path(step: Step, manifest: RunManifest | None, sha256: str | None = None) -> str:
     """Where the results lay: as the settings said, else the usual place that is listed."""
     locked = manifest.locks.settings.values if manifest and manifest.locks.settings else {}
-    configured = step.said("settings", "results") or locked.get("results")
+    configured = step.text("settings", "results") or locked.get("results")
     if isinstance(configured, str) and configured:
         return configured
     by_digest = [path for path, file in step.files.items() if sha256 is not None and file.sha256 == sha256]
@@ -196,15 +196,15 @@ def _out_of_reach(
     """Why a criterion cannot be decided again from what the step keeps; None when it can."""
     if decision.decided_by not in (DecidedBy.CODE, DecidedBy.RERUN):
         judged = any(part.inputs_digest for part in decision.parts if part.decided_by is DecidedBy.JUDGE)
-        said = "it is as the kept verdict says" if judged else "no verdict was given"
-        return f"decided by {decision.decided_by.value}; {said}"
+        statement = "it is as the recorded verdict says" if judged else "no verdict was given"
+        return f"decided by {decision.decided_by.value}; {statement}"
     if result.status == "error":
         return "it was an error"
-    if any(check.kind == "expr" for check in criterion.checks) and _not_kept(results, step, workspace):
+    if any(check.kind == "expr" for check in criterion.checks) and _not_stored(results, step, workspace):
         return f"{results} was not kept (too large, or a link)"
     for part in _numbers_of(criterion, decision):
         for entry in part.evidence:
-            if entry.path and entry.sha256 and _not_kept(entry.path, step, workspace):
+            if entry.path and entry.sha256 and _not_stored(entry.path, step, workspace):
                 return f"{entry.path} was not kept (too large, or a link)"
     inconclusive = any(part.answer is Answer.INCONCLUSIVE for part in decision.parts)
     for path, _ in _artifacts(criterion):
@@ -220,9 +220,9 @@ def _numbers_of(criterion: Criterion, decision: Decision) -> Iterator[Decision]:
 
 def _configured(step: Step, manifest: RunManifest | None, results: str) -> ProjectConfig:
     """The settings that decide about numbers, as the step or its lock says them; what neither says, by default."""
-    said = step.facts.get("settings")
+    settings = step.facts.get("settings")
     locked = manifest.locks.settings.values if manifest and manifest.locks.settings else {}
-    values = {**locked, **(said if isinstance(said, dict) else {})}
+    values = {**locked, **(settings if isinstance(settings, dict) else {})}
     names = {
         name: values[f"numbers.{name}"] for name in NumbersConfig.model_fields if f"numbers.{name}" in values
     }
@@ -239,15 +239,15 @@ def _verdict_fault(record: AuditedRecord, step: Step, decision: Decision) -> str
     for part in decision.parts:
         if part.decided_by is not DecidedBy.JUDGE or part.inputs_digest is None:
             continue
-        kept = record.model(f"state/verdicts/{part.inputs_digest}.json", CachedVerdict, step.oid)
-        if kept is None:
+        verdict = record.model(f"state/verdicts/{part.inputs_digest}.json", CachedVerdict, step.oid)
+        if verdict is None:
             return "rests on a judge's verdict that the step does not keep"
-        if kept.key != part.inputs_digest or kept.subject != decision.subject:
+        if verdict.key != part.inputs_digest or verdict.subject != decision.subject:
             return "rests on a judge's verdict on something else"
-        if fault := verdict_fault(kept.members, kept.agree, kept.answer):
+        if fault := verdict_fault(verdict.members, verdict.agree, verdict.answer):
             return f"rests on a verdict that nobody can have given: {fault}"
-        if ANSWERS[kept.answer] is not part.answer:
-            return f"is recorded as {part.answer.value}, and the judge's verdict says {kept.answer}"
+        if ANSWERS[verdict.answer] is not part.answer:
+            return f"is recorded as {part.answer.value}, and the judge's verdict says {verdict.answer}"
     return None
 
 
@@ -260,8 +260,8 @@ def _rerun_fault(parts: list[Decision], rerun: RerunRecord | None, step: Step) -
     """What an answer says of a rerun against the rerun that the step keeps."""
     if not parts:
         return None
-    kept = rerun.decision.inputs_digest if rerun else None
-    if any(part.inputs_digest != kept for part in parts):
+    digest = rerun.decision.inputs_digest if rerun else None
+    if any(part.inputs_digest != digest for part in parts):
         return "rests on a rerun that the step does not keep"
     for path, sha256 in rerun.results.items() if rerun else ():
         if path in step.files and step.files[path].sha256 != sha256:
@@ -272,13 +272,13 @@ def _rerun_fault(parts: list[Decision], rerun: RerunRecord | None, step: Step) -
 def _artifact_out_of_reach(
     path: str, inconclusive: bool, step: Step, workspace: ReverifiedState
 ) -> str | None:
-    if _not_kept(path, step, workspace):
+    if _not_stored(path, step, workspace):
         return f"{path} was not kept (too large, or a link)"
-    # A path that leads out of the project, or to what is no file, inconclusive, and is not listed.
+    # A path that leads out of the project, or to what is no file, is inconclusive then, and is not listed.
     return f"{path} could not be opened then" if inconclusive and not workspace.has(path) else None
 
 
-def _not_kept(path: str, step: Step, workspace: ReverifiedState) -> bool:
+def _not_stored(path: str, step: Step, workspace: ReverifiedState) -> bool:
     return path in step.files and not workspace.has(path)
 
 
@@ -289,7 +289,7 @@ def outcome_again(
     verification = record.model(f"state/{Verification.file_name}", Verification, step.oid)
     if verification is None:
         found.fault(
-            "predictions", step.name, f"says {step.said('outcome')}, and keeps no outcome that can be read"
+            "predictions", step.name, f"says {step.text('outcome')}, and keeps no outcome that can be read"
         )
         return
     faults = list(_outcome_faults(step, manifest, verification))
@@ -315,9 +315,9 @@ def outcome_again(
                 f"{check.id}: is recorded as {was.passed}; the kept files give {check.passed}: {check.message}"
             )
     faults += [f"has a check that was not frozen: {name}" for name in recorded]
-    given = _outcome_of(evaluated, verification)
-    if not unreached and not faults and given is not verification.outcome:
-        faults.append(f"is recorded as {verification.outcome}; the kept files give {given}")
+    outcome = _outcome_of(evaluated, verification)
+    if not unreached and not faults and outcome is not verification.outcome:
+        faults.append(f"is recorded as {verification.outcome}; the kept files give {outcome}")
     for fault in faults:
         found.fault("predictions", step.name, fault)
     for why in unreached:
@@ -336,7 +336,7 @@ def _outcome_of(checks: Sequence[CheckResult], verification: Verification) -> Ou
 
 def _check_out_of_reach(was: CheckResult, path: str, step: Step, workspace: ReverifiedState) -> str | None:
     if was.kind == "expr":
-        return f"{path} was not kept (too large, or a link)" if _not_kept(path, step, workspace) else None
+        return f"{path} was not kept (too large, or a link)" if _not_stored(path, step, workspace) else None
     return _artifact_out_of_reach(path, was.passed is None, step, workspace)
 
 
@@ -347,18 +347,18 @@ def _outcome_faults(step: Step, manifest: RunManifest, verification: Verificatio
         yield "is an outcome, and no predictions are frozen"
     elif (verification.digests.prereg, verification.frozen_at) != (lock.sha256, lock.frozen_at):
         yield "is of other predictions than are frozen"
-    if step.said("outcome") != verification.outcome.value:
-        yield f"the step says {step.said('outcome')}, and its outcome is {verification.outcome}"
+    if step.text("outcome") != verification.outcome.value:
+        yield f"the step says {step.text('outcome')}, and its outcome is {verification.outcome}"
     own = _outcome_of(verification.checks, verification)
     if own is not verification.outcome:
         yield f"is recorded as {verification.outcome}, and its own checks give {own}"
-    said = [(decision.word, decision.answer) for decision in verification.decisions]
-    if said != [(verification.outcome.value, OUTCOME_ANSWERS[verification.outcome])]:
+    stated = [(decision.word, decision.answer) for decision in verification.decisions]
+    if stated != [(verification.outcome.value, OUTCOME_ANSWERS[verification.outcome])]:
         yield "its Decision says otherwise than its outcome"
     if not verification.headline.startswith(f"{verification.outcome}:"):
         yield "its headline says otherwise than its outcome"
-    reached = dict(verification.digests.artifacts)
-    for path, sha256 in reached.items():
+    artifacts = dict(verification.digests.artifacts)
+    for path, sha256 in artifacts.items():
         if path in step.files and step.files[path].sha256 != sha256:
             yield f"{path}: was decided on other bytes than the step lists"
     if verification.digests.results and verification.digests.results not in {

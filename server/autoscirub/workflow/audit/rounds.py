@@ -1,4 +1,4 @@
-"""Criteria by rounds, why one flipped, and what happened between two rounds."""
+"""The rounds of a record for an audit: criteria by round, why one flipped, and what happened in between."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from autoscirub.models import (
     RoundColumn,
     VerificationReport,
 )
-from autoscirub.workflow.audit.record import AuditedRecord, placeless, round_file, shown, text_of
+from autoscirub.workflow.audit.record import AuditedRecord, placeless, preview, round_file, text_of
 from autoscirub.workflow.rounds import PLAN, SUMMARY, VERIFICATION, read_rounds
 
 if TYPE_CHECKING:
@@ -69,18 +69,18 @@ def rounds_of(record: AuditedRecord) -> Rounds:
 
 
 def malformed_rounds(record: AuditedRecord) -> list[str]:
-    """Round folders that are not as they should be, each with what is amiss."""
-    said: list[str] = []
+    """Round folders that are not as they should be, each with what is wrong."""
+    problems: list[str] = []
     try:
         rounds = read_rounds(record.session)
     except StateError as error:
         return [placeless(record, str(error))]
     for entry in rounds:
         if entry.problems:
-            said += entry.problems
+            problems += entry.problems
         elif entry.status not in _UNREMARKABLE:
-            said.append(f"{entry.name}: is {entry.status}")
-    return list(dict.fromkeys(said))
+            problems.append(f"{entry.name}: is {entry.status}")
+    return list(dict.fromkeys(problems))
 
 
 def between_rounds(record: AuditedRecord, rounds: Rounds) -> list[Between]:
@@ -143,12 +143,12 @@ def _flips(
             before=_cell(old),
             after=_cell(new),
             because=list(new.asked_again_because) or changed,
-            gone=_said(old),
-            come=_said(new),
+            gone=_evidence(old),
+            come=_evidence(new),
         )
 
 
-def _said(result: CriterionResult) -> list[str]:
+def _evidence(result: CriterionResult) -> list[str]:
     if result.satisfied:
         return list(result.evidence_found)
     return result.evidence_gap.splitlines()
@@ -180,50 +180,52 @@ def _plan_and_summary(record: AuditedRecord, number: int, entry: Between) -> Non
         entry.targets = [target.criterion_id for target in plan.targets]
     summary = record.model(round_file(number, SUMMARY), ChangeSummary)
     if summary is not None:
-        entry.said = [
+        entry.reviser_notes = [
             f"{change.criterion_id}: {'; '.join(change.actions_completed)}"
             for change in summary.changes
             if change.actions_completed
         ]
-        entry.said += [f"{item.criterion_id}: cannot be done: {item.reason}" for item in summary.infeasible]
+        entry.reviser_notes += [
+            f"{item.criterion_id}: cannot be done: {item.reason}" for item in summary.infeasible
+        ]
 
 
 def _steps(steps: Sequence[Step], start: int, end: int) -> list[str]:
     """What the steps after `start`, up to and with `end`, did besides verifying and planning."""
-    said: list[str] = []
-    earlier = next((step for step in reversed(steps[: max(0, start + 1)]) if _told(step)), None)
+    lines: list[str] = []
+    earlier = next((step for step in reversed(steps[: max(0, start + 1)]) if _is_verification(step)), None)
     for step in steps[start + 1 : end + 1]:
         words = [step.problem and f"a commit that is not ours: {step.problem}", *_words(step)]
-        if _told(step):
+        if _is_verification(step):
             words += _since(earlier, step)
             earlier = step
-        said += [f"{step.at}  {word}".strip() for word in words if word]
-        said += [f"{step.at}  {notice}" for notice in step.notices]
-    return said
+        lines += [f"{step.at}  {word}".strip() for word in words if word]
+        lines += [f"{step.at}  {notice}" for notice in step.notices]
+    return lines
 
 
-def _told(step: Step) -> bool:
+def _is_verification(step: Step) -> bool:
     return step.event in {"check", "verify"}
 
 
 def _since(earlier: Step | None, step: Step) -> list[str]:
     """What one verification has otherwise than the one before: settings, and the predictions' outcome."""
-    said: list[str] = []
+    changes: list[str] = []
     before = earlier.facts if earlier else {}
     old, new = before.get("settings"), step.facts.get("settings")
     if isinstance(old, dict) and isinstance(new, dict):
         # A setting that there was not yet when the step was made was at its default.
         defaults = ProjectConfig().deciding()
         old, new = {**defaults, **old}, {**defaults, **new}
-        said += [
-            f"setting {key}: {shown(old.get(key))} → {shown(new.get(key))}"
+        changes += [
+            f"setting {key}: {preview(old.get(key))} → {preview(new.get(key))}"
             for key in sorted({*old, *new})
             if old.get(key) != new.get(key)
         ]
-    outcome, was = step.said("outcome"), earlier.said("outcome") if earlier else ""
+    outcome, was = step.text("outcome"), earlier.text("outcome") if earlier else ""
     if outcome and outcome != was:
-        said.append(f"predictions: {was} → {outcome}" if was else f"predictions: {outcome}")
-    return said
+        changes.append(f"predictions: {was} → {outcome}" if was else f"predictions: {outcome}")
+    return changes
 
 
 def _words(step: Step) -> list[str]:
@@ -234,19 +236,19 @@ def _words(step: Step) -> list[str]:
             locked = facts.get("locked")
             return [f"frozen: {', '.join(map(str, locked)) if isinstance(locked, list) else ''}"]
         case "unfreeze":
-            return [f"freeze taken off (by {step.said('unfreeze', 'by')}): {step.said('unfreeze', 'reason')}"]
+            return [f"freeze taken off (by {step.text('unfreeze', 'by')}): {step.text('unfreeze', 'reason')}"]
         case "scope":
             return [_scope(step)]
         case "void" | "failed":
-            return [f"revision {step.event}: {step.said('why')}"]
+            return [f"revision {step.event}: {step.text('why')}"]
         case "revising":
             return ["a program began to revise"]
         case "continued":
-            return [f"gone on after {step.said('after', 'state')} ({step.said('after', 'why')})"]
+            return [f"gone on after {step.text('after', 'state')} ({step.text('after', 'why')})"]
         case "anchor":
-            return [f"anchored: {step.said('head')[:12]} ({step.said('where')})"]
+            return [f"anchored: {step.text('head')[:12]} ({step.text('where')})"]
         case "check" if isinstance(facts.get("ended"), dict):
-            return [f"ended: {step.said('ended', 'state')} ({step.said('ended', 'why')})"]
+            return [f"ended: {step.text('ended', 'state')} ({step.text('ended', 'why')})"]
         case "check" | "plan" | "verify" | "":
             return []
         case other:
@@ -261,4 +263,4 @@ def _scope(step: Step) -> str:
         for name in ("criteria", "settings")
         if isinstance(change.get(name), list) and change[name]
     ]
-    return f"scope changed by {step.said('scope', 'by')} ({'; '.join(what)}): {step.said('scope', 'reason')}"
+    return f"scope changed by {step.text('scope', 'by')} ({'; '.join(what)}): {step.text('scope', 'reason')}"

@@ -1,4 +1,4 @@
-"""Each step of the record held against the one before: its place in the line, what it may write, what it keeps."""
+"""Verifying each step of the record against the one before: its parents, what it may write, what it keeps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from autoscirub.checks.rubric import RUBRIC_NAME
 from autoscirub.errors import HistoryError
 from autoscirub.models import ExecutableRubric, RunManifest, StateModel
 from autoscirub.workflow.audit.locks import verify_freeze, verify_locks, verify_records
-from autoscirub.workflow.audit.record import shown
+from autoscirub.workflow.audit.record import preview
 from autoscirub.workflow.audit.reports import verify_report
 from autoscirub.workflow.audit.reverify import answers_again, outcome_again
 from autoscirub.workflow.drafting import DRAFTS
@@ -126,10 +126,10 @@ class _StepWalk:
             verify_records(step, self.manifest, manifest, self.rubric, rubric, self.found)
             if step.event == "freeze":
                 verify_freeze(step, manifest, self.judged, self.found)
-            if step.said("outcome"):
+            if step.text("outcome"):
                 outcome_again(self.record, step, manifest, self.workspace, self.found)
         if "round" in step.facts and step.round is None:
-            self.found.fault("rounds", step.name, f"says round {shown(step.facts['round'])}, which is none")
+            self.found.fault("rounds", step.name, f"says round {preview(step.facts['round'])}, which is none")
         elif step.event == "check" and step.round is not None:
             self._round(step, step.round, manifest, rubric)
         elif step.event == "check" and self.rubric is not None:

@@ -1,4 +1,4 @@
-"""`audit verify`: the record held against itself, against the files, and against a head held elsewhere."""
+"""`audit verify`: checking the record against itself, the files, and a head that is held elsewhere."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ def _anchors(record: AuditedRecord, expect: str | None, found: Findings) -> None
     for place, step in enumerate(record.steps):
         if step.event != "anchor":
             continue
-        held = places.get(step.said("head"))
+        held = places.get(step.text("head"))
         if held is None:
-            found.fault("anchors", step.name, f"names {step.said('head')[:40]}, which is not in this record")
+            found.fault("anchors", step.name, f"names {step.text('head')[:40]}, which is not in this record")
         elif held >= place:
             found.fault("anchors", step.name, "names a step that comes after it")
         else:
@@ -97,13 +97,13 @@ def _anchors(record: AuditedRecord, expect: str | None, found: Findings) -> None
 def _cannot_show(record: AuditedRecord, expect: str | None) -> list[str]:
     """What nothing in the record can show, whatever was found."""
     places = {step.oid: place for place, step in enumerate(record.steps)}
-    said: list[str] = []
+    statements: list[str] = []
     if expect in places:
         after = len(record.steps) - 1 - places[expect]
-        said.append(
+        statements.append(
             f"Up to step {expect[:12]} the record is as it was when that head was given away. "
             + (
-                f"The {after} steps after it its owner could have written anew."
+                f"The {after} steps after it its owner could have rewritten."
                 if after
                 else "Nothing comes after it."
             )
@@ -115,12 +115,12 @@ def _cannot_show(record: AuditedRecord, expect: str | None) -> list[str]:
             if anchor
             else ""
         )
-        said.append(
-            "Whoever owns the project, its history.bundle and the data directory of the machine could have begun the "
-            f"whole record again before it was anchored: only a head that somebody else holds shows that{held}."
+        statements.append(
+            "Whoever owns the project, its history.bundle and the data directory of the machine could have started the "
+            f"whole record afresh before it was anchored: only a head that somebody else holds shows that{held}."
         )
-    said.append(
+    statements.append(
         "That the results came out of the code: numbers typed in by hand give the same answers again."
     )
-    said.append("When the steps were taken: the times are those of the machine's own clock.")
-    return said
+    statements.append("When the steps were taken: the times are those of the machine's own clock.")
+    return statements

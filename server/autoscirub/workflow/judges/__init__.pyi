@@ -1,5 +1,4 @@
 from .answers import ANSWERS as ANSWERS
-from .ask import NOT_ASKED as NOT_ASKED
 from .ask import JudgeSession as JudgeSession
 from .ask import judge_session_of as judge_session_of
 from .blind import blind_workspace as blind_workspace

@@ -1,41 +1,47 @@
-"""A judge's answer as a Decision: what it says, what of it counts, on which ask, and what it cost."""
+"""Turning a judge's verdict into a Decision: what it says, what of it counts, at which ask, and what it cost."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from autoscirub.checks.criteria import NOT_ASKED, JudgeReadings
+from autoscirub.checks.criteria import ERROR, JudgeAnswer
 from autoscirub.models import Answer, Asks, Cost, CriterionVerdict, DecidedBy, Decision, Evidence, now
 from autoscirub.workflow.judges.ledger import place_of, results_by_ask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from autoscirub.models import Ask, CachedVerdict, Member
+    from autoscirub.models import Ask, CachedVerdict, CitedEvidence, Member
 
-ELSEWHERE = "judged elsewhere, not on this machine: as good as the record that it comes from"
+ELSEWHERE = "judged elsewhere, not on this machine: as reliable as the record that it comes from"
 ANSWERS = {True: Answer.HOLDS, False: Answer.DOES_NOT_HOLD, None: Answer.INCONCLUSIVE}
 """A judge's flag -> the answer that it is."""
 _WORDS = {True: "satisfied", False: "not satisfied", None: "cannot tell"}
 _REASONS = 600
+REASONS, REMARK = "the judge's reasons", "our remark"
+"""Keys of evidence: what a judge gave as its reasons, and what code noticed about a verdict that counts."""
 
 
-def reading_of(kept: CachedVerdict, question: str, *, asks: Sequence[Ask], elsewhere: bool) -> JudgeReadings:
-    """What a kept verdict on a criterion comes to. `asks`: every call on it."""
-    answer, word = ANSWERS[kept.answer], _WORDS[kept.answer]
-    agreeing = settled_members(kept)
+def reading_of(cached: CachedVerdict, question: str, *, asks: Sequence[Ask], elsewhere: bool) -> JudgeAnswer:
+    """The answer that a cached verdict on a criterion gives. `asks`: every call on it."""
+    answer, word = ANSWERS[cached.answer], _WORDS[cached.answer]
+    agreeing = settled_members(cached)
     verdicts = [member.verdict for member in agreeing if isinstance(member.verdict, CriterionVerdict)]
-    shown = {file.path: file.sha256 for file in kept.workspace.files}
+    visible = {file.path: file.sha256 for file in cached.workspace.files}
     references = _once(path for verdict in verdicts for path in verdict.artifact_references)
-    evidence = [Evidence(key="verdict", value=kept.answer, note=statement_of(kept))]
-    evidence += [Evidence(path=path, sha256=shown[path]) for path in references if path in shown]
+    cited = list(
+        {entry.model_dump_json(): entry for verdict in verdicts for entry in verdict.evidence}.values()
+    )
+    references = _once([*references, *(entry.path for entry in cited)])
+    evidence = [Evidence(key="verdict", value=cached.answer, note=statement_of(cached)), *_reasons(agreeing)]
+    evidence += [Evidence(path=path, sha256=visible[path]) for path in references if path in visible]
     open_ = (
         []
-        if kept.answer is True
-        else [line for member in kept.members for line in _inconclusive(kept, member)]
+        if cached.answer is True
+        else [line for member in cached.members for line in _member_notes(cached, member)]
     )
     open_ += [ELSEWHERE] if elsewhere else []
-    open_ += [f"concern: {concern}" for concern in [*kept.concerns, *turned(kept, asks)]]
+    open_ += [f"concern: {concern}" for concern in [*cached.concerns, *turned(cached, asks)]]
     decision = Decision(
         subject="judge",
         question=question,
@@ -44,90 +50,119 @@ def reading_of(kept: CachedVerdict, question: str, *, asks: Sequence[Ask], elsew
         decided_by=DecidedBy.JUDGE,
         evidence=evidence,
         open=open_,
-        inputs_digest=kept.key,
-        asks=place_of(kept, asks),
-        cost=cost_of(kept),
+        inputs_digest=cached.key,
+        asks=place_of(cached, asks),
+        cost=cost_of(cached),
         at=now(),
     )
     gap = "; ".join(_once(verdict.evidence_gap for verdict in verdicts if verdict.evidence_gap))
-    if kept.answer is None:
+    if cached.answer is None:
         gap = f"the judge could not tell: {'; '.join(open_[:5])}"
-    elif kept.answer is False and not gap:
+    elif cached.answer is False and not gap:
         gap = (
             "; ".join(_once(verdict.reasoning[:_REASONS] for verdict in verdicts)) or "the judge gave no gap"
         )
     actions = _once(action for verdict in verdicts for action in verdict.required_actions)
-    if kept.answer is None and not actions:
-        actions = ["make what the judge could not tell plain in the report and the files that it names"]
-    return JudgeReadings(
+    if cached.answer is None and not actions:
+        actions = ["state plainly what the judge could not tell, in the report and the files that it names"]
+    return JudgeAnswer(
         decision,
-        found=_once(found for verdict in verdicts for found in verdict.evidence_found),
-        gap="" if kept.answer is True else gap,
-        actions=[] if kept.answer is True else actions,
-        references=[path for path in references if path in shown],
+        found=_once(
+            [*map(describe, cited), *(text for verdict in verdicts for text in verdict.evidence_found)]
+        ),
+        evidence=cited,
+        gap="" if cached.answer is True else gap,
+        actions=[] if cached.answer is True else actions,
+        references=[path for path in references if path in visible],
     )
 
 
-def failed_reading(question: str, why: str, *, asked: int, error: bool = True) -> JudgeReadings:
+def describe(cited: CitedEvidence) -> str:
+    """A piece of a judge's evidence in a line: `report.md, line 4: "The slope is 0.51": the slope is given`."""
+    kind, where = cited.at.kind, cited.at.where
+    value = (
+        f'"{cited.value}"'
+        if isinstance(cited.value, str) and kind not in ("key", "cell")
+        else str(cited.value)
+    )
+    place = {"key": f": {where} = {value}", "cell": f", {where}: {value}", "quote": f": {value}"}.get(
+        kind, f", {kind} {where}: {value}"
+    )
+    return f"{cited.path}{place}" + (f": {cited.shows}" if cited.shows else "")
+
+
+def _reasons(members: Sequence[Member]) -> list[Evidence]:
+    """The reasons of each verdict, and what code remarked about it: two things, kept apart."""
+    found = []
+    for member in members:
+        if isinstance(member.verdict, CriterionVerdict) and member.verdict.reasoning:
+            found.append(Evidence(key=REASONS, note=member.verdict.reasoning[:_REASONS]))
+        found += [Evidence(key=REMARK, note=remark) for remark in member.remarks]
+    return found
+
+
+def failed_reading(question: str, why: str, *, asked: int, word: str = ERROR) -> JudgeAnswer:
     """What a criterion comes to where a judge gave no verdict, or was not asked: an error, or nothing told."""
     decision = Decision(
         subject="judge",
         question=question,
         answer=Answer.INCONCLUSIVE,
-        word="error" if error else NOT_ASKED,
+        word=word,
         decided_by=DecidedBy.JUDGE,
         open=[why],
         asks=Asks(ask=asked, of=asked) if asked else None,
         at=now(),
     )
-    action = "nothing in the work closes this: see that the judge can be asked, and check again"
-    return JudgeReadings(decision, gap=why, actions=[action], error=error)
+    action = "no change to the work resolves this: make sure that the judge can be asked, and check again"
+    return JudgeAnswer(decision, gap=why, actions=[action], error=word == ERROR)
 
 
-def settled_members(kept: CachedVerdict) -> list[Member]:
+def settled_members(cached: CachedVerdict) -> list[Member]:
     """The members whose answer is the panel's; where it cannot tell, all that gave a verdict."""
-    if kept.answer is None:
-        return [member for member in kept.members if member.verdict is not None]
-    return [member for member in kept.members if member.answer is kept.answer]
+    if cached.answer is None:
+        return [member for member in cached.members if member.verdict is not None]
+    return [member for member in cached.members if member.answer is cached.answer]
 
 
-def statement_of(kept: CachedVerdict) -> str:
+def statement_of(cached: CachedVerdict) -> str:
     """Who said it, in a line: `judge command (model m): 3 of 5 members agree`."""
-    served = "/".join(_once(member.model_served or "" for member in kept.members)) or kept.model
-    who = f"judge {kept.backend}" + (f" ({served})" if served else "")
-    if len(kept.members) == 1:
+    served = "/".join(_once(member.model_served or "" for member in cached.members)) or cached.model
+    who = f"judge {cached.backend}" + (f" ({served})" if served else "")
+    if len(cached.members) == 1:
         return who
-    alike = sum(member.answer is kept.answer for member in kept.members)
-    return f"{who}: {alike} of {len(kept.members)} members agree, {kept.agree} needed"
+    alike = sum(member.answer is cached.answer for member in cached.members)
+    return f"{who}: {alike} of {len(cached.members)} members agree, {cached.agree} needed"
 
 
-def _inconclusive(kept: CachedVerdict, member: Member) -> list[str]:
-    """Why a member's word does not count, or what it is."""
-    who = f"member {member.member}: " if len(kept.members) > 1 else ""
+def _member_notes(cached: CachedVerdict, member: Member) -> list[str]:
+    """Why a member's verdict does not count, or what it says."""
+    who = f"member {member.member}: " if len(cached.members) > 1 else ""
     if member.error is not None:
         return [f"{who}{member.error}"]
     if member.problems:
-        return [f"{who}its verdict does not bear a look: {problem}" for problem in member.problems]
+        return [f"{who}its verdict does not survive checking: {problem}" for problem in member.problems]
     if member.answer is None and member.verdict is not None:
         return [f"{who}the judge says that it cannot tell: {member.verdict.reasoning[:_REASONS]}"]
-    if kept.answer is None:
+    if cached.answer is None:
         return [f"{who}says {'satisfied' if member.answer else 'not satisfied'}"]
     return []
 
 
-def turned(kept: CachedVerdict, asks: Sequence[Ask]) -> list[str]:
-    """`satisfied on ask 3 of 4, before it not`: that a judge was asked until it said yes shows."""
-    place = place_of(kept, asks)
+def turned(cached: CachedVerdict, asks: Sequence[Ask]) -> list[str]:
+    """`satisfied on ask 3 of 4, not before`: it shows when a judge was asked until it said yes."""
+    place = place_of(cached, asks)
     answers = [answer for ask, answer in results_by_ask(asks).items() if ask < place.ask]
-    if kept.answer is not True or all(answers):
+    if cached.answer is not True or all(answers):
         return []
-    word = "satisfied" if kept.kind == "criterion" else "a yes"
-    return [f"{word} on ask {place.ask} of {place.of}, before it {'not' if False in answers else 'not told'}"]
+    word = "satisfied" if cached.kind == "criterion" else "a yes"
+    return [
+        f"{word} on ask {place.ask} of {place.of}, {'not' if False in answers else 'inconclusive'} before"
+    ]
 
 
-def cost_of(kept: CachedVerdict) -> Cost:
-    """What the verdict cost; unknown where one member does not tell."""
-    costs = [member.usage.cost_usd for member in kept.members]
+def cost_of(cached: CachedVerdict) -> Cost:
+    """What the verdict cost; unknown where one member does not say."""
+    costs = [member.usage.cost_usd for member in cached.members]
     known = [cost for cost in costs if cost is not None]
     return Cost(usd=sum(known) if known and len(known) == len(costs) else None, calls=len(costs))
 

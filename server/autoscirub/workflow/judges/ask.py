@@ -1,4 +1,4 @@
-"""Asking a judge: kept verdicts first, then the panels, each question its own; every call in the ledger."""
+"""Asking a judge: cached verdicts first, then one panel for each question, with every call in the ledger."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from autoscirub.checks.criteria import CAPPED, ERROR, LOOKUP_ONLY, NOT_ASKED
+from autoscirub.checks.predictions import PREDICTIONS_NAME
 from autoscirub.errors import AutoscirubError, BlindingError, CorruptError, JudgeError
 from autoscirub.judging import ReadReply, ask_panel, panel_answer, panel_error, verdict_fault
-from autoscirub.judging.backends import JudgeProgram, SpendLimit, price_of
+from autoscirub.judging.backends import SpendLimit, own_files, price_of
 from autoscirub.judging.injection import search_addressing
 from autoscirub.judging.prompts import PROMPT_VERSION
-from autoscirub.judging.verdicts import problems_of, read_reply, repair_request
+from autoscirub.judging.verdicts import check_verdict, question_back, read_reply, repair_request, settle
 from autoscirub.judging.workspace import build_workspace
 from autoscirub.models import Ask, CachedVerdict, Member, now, strict_json
 from autoscirub.store import decode, sha256_bytes
@@ -31,28 +33,33 @@ if TYPE_CHECKING:
     from autoscirub.store import Project, Session
     from autoscirub.workflow.judges.questions import JudgeQuestion
 
-BEGUN = ".lock.asking"
+PENDING = ".lock.asking"
 CUT_OFF = "cut off: no answer came"
 _MOST_CONCERNS = 50
 _WAIT = "wait until whatever writes there is done, and check again"
-NOT_ASKED = "not asked: this only looks; `autoscirub check` asks"
+_ONLY_LOOKS = "not asked: this only looks; `autoscirub check` asks"
 
 
 @dataclass(frozen=True)
 class JudgeResult:
-    """What a question came to: a verdict, from now or from before; or why there is none."""
+    """The result of a question: a verdict, new or cached; or why there is none."""
 
     verdict: CachedVerdict | None = None
     elsewhere: bool = False
     error: str = ""
-    asked: bool = True
-    """Whether it was to be asked: where that was not allowed, there is no error, and nothing told."""
+    word: str = ERROR
+    """Why there is no verdict: the judge failed, or it was not asked (`NOT_ASKED`, `CAPPED`)."""
+
+    @property
+    def asked(self) -> bool:
+        """Whether it was to be asked: where that was not allowed, there is no error."""
+        return self.word == ERROR
 
 
 def judge_session_of(
     opened: Project, session: Session, round_number: int | None, at: str
 ) -> JudgeSession | None:
-    """The project's judge, for one command: its ledger, its money; None where no judge is set up."""
+    """The project's judge, for one command: its ledger, its spend limit; None where no judge is set up."""
     if opened.config.judge.backend == "none":
         return None
     return JudgeSession(Questions(opened), session, round_number, at)
@@ -67,25 +74,25 @@ class JudgeSession:
     round: int | None
     at: str
     asks: list[Ask] = field(default_factory=list)
-    """What was asked just now."""
+    """The calls that this command made."""
     verdicts: dict[str, CachedVerdict] = field(default_factory=dict)
-    """What was told just now, by key."""
+    """The verdicts that this command obtained, by key."""
     progress: Callable[[int, int], None] | None = None
 
     def __post_init__(self) -> None:
-        self.ledger = read_asks(self.session.kept(f"state/{ASKS}"))
+        self.ledger = read_asks(self.session.recorded_file(f"state/{ASKS}"))
         self._left = self._cut_off()
-        """What an earlier command had begun to ask when it was killed: it counts, and is recorded with the next."""
+        """Calls that an earlier command had started when it was killed: they count, and are recorded with the next."""
         self.ledger += self._left
-        self._begun: list[Ask] = []
-        """What is being asked, as it counts when no answer comes any more."""
+        self._pending: list[Ask] = []
+        """Calls under way, as they count if no answer comes."""
 
-    # What is kept
+    # Cached verdicts
 
-    def kept(self, question: JudgeQuestion) -> JudgeResult | None:
-        """The answer that was kept on exactly this question; None where there is none."""
+    def cached(self, question: JudgeQuestion) -> JudgeResult | None:
+        """The cached verdict on exactly this question; None where there is none."""
         name = f"verdicts/{question.key}.json"
-        data = self.session.kept(f"state/{name}")
+        data = self.session.recorded_file(f"state/{name}")
         if data is None:
             return None
         try:
@@ -99,52 +106,67 @@ class JudgeSession:
         history = self.session.history
         return JudgeResult(verdict, elsewhere=history is None or not history.produced_locally(data))
 
-    def looked_up(self, question: JudgeQuestion, *, fresh: bool = False) -> JudgeResult:
-        """The answer that is kept, where nobody is asked. `fresh` takes none."""
-        kept = None if fresh else self.kept(question)
-        return kept or JudgeResult(error=NOT_ASKED, asked=False)
+    def look_up(self, question: JudgeQuestion, *, fresh: bool = False) -> JudgeResult:
+        """The cached verdict; the judge is not asked. `fresh` ignores it."""
+        cached = None if fresh else self.cached(question)
+        return cached or JudgeResult(error=_ONLY_LOOKS, word=LOOKUP_ONLY)
 
-    def verdict_digest(self, question: JudgeQuestion) -> str:
-        """The digest of the verdict that is kept on a question, from just now or before; of nothing where none is."""
-        data = self.session.kept(f"state/verdicts/{question.key}.json")
+    def verdict_digest(self, question: JudgeQuestion, *, may_ask: bool = False) -> str:
+        """The digest of the verdict on a question, new or cached; of nothing where there is none.
+
+        `may_ask`: nor where the cached one was set aside and is to be asked for again.
+        """
+        data = self.session.recorded_file(f"state/verdicts/{question.key}.json")
+        cached = self.cached(question) if may_ask and data is not None else None
+        if cached is not None and self._may_ask_again(question, cached):
+            data = None
         if question.key in self.verdicts:
             data = strict_json(self.verdicts[question.key]).encode("utf-8")
         return sha256_bytes(data or b"")
 
+    def _may_ask_again(self, question: JudgeQuestion, cached: JudgeResult) -> bool:
+        """Whether the cached verdict did not count, and this round has not asked again as often as it may."""
+        if cached.verdict is None or not is_set_aside(cached.verdict):
+            return False
+        here = {
+            ask.ask
+            for ask in self.asks_on(question.subject)
+            if ask.round == self.round and ask.key == question.key
+        }
+        return len(here) <= self.questions.config.asks_again
+
     def asks_on(self, subject: str) -> list[Ask]:
-        """Every call on a subject, oldest first, those of just now too."""
+        """Every call on a subject, oldest first, those of this command too."""
         return [ask for ask in (*self.ledger, *self.asks) if ask.subject == subject]
 
     # Asking
 
     def ask(self, questions: Sequence[JudgeQuestion], *, fresh: bool = False) -> dict[str, JudgeResult]:
-        """Answers by subject: kept ones where they are, and the judge's own for the others, all at once. `fresh` asks
-        where an answer is kept, too.
+        """Results by subject: cached ones where there are any; the judge is asked all others at once. `fresh` ignores
+        cached results.
 
-        A failure of one question is its own. Nothing is recorded: `record` does.
+        A question that fails does not fail the others. Nothing is recorded here: `record` does that.
         """
-        told: dict[str, JudgeResult] = {}
+        results: dict[str, JudgeResult] = {}
         waiting: list[JudgeQuestion] = []
         for question in questions:
-            kept = None if fresh else self.kept(question)
-            if kept is not None:
-                told[question.subject] = kept
-            elif (why := self._refused(question)) is not None:
-                told[question.subject] = JudgeResult(error=why, asked=False)
+            cached = None if fresh else self.cached(question)
+            if cached is not None and not self._may_ask_again(question, cached):
+                results[question.subject] = cached
+            elif (refused := self._refused(question)) is not None:
+                results[question.subject] = refused
             else:
                 waiting.append(question)
         if waiting:
             import anyio
 
-            _ = (
-                self.addressed
-            )  # searched for beforehand: in the middle of asking, all other asks would wait for it
+            _ = self.addressed  # searched for now: during the calls, all of them would wait for it
             try:
-                anyio.run(self._ask_all, waiting, told)
+                anyio.run(self._ask_all, waiting, results)
             except BaseException:
-                self.record()  # what was asked stands in the ledger, also where this is broken off
+                self.record()  # what was asked is in the ledger even when this is interrupted
                 raise
-        return told
+        return results
 
     def _begins(self, question: JudgeQuestion) -> None:
         """Note what is about to be asked. On the event loop, as whatever else changes the list."""
@@ -152,54 +174,56 @@ class JudgeSession:
             self._line(question, Member(member=member, error=CUT_OFF), None, CUT_OFF)
             for member in range(1, self.questions.config.repeats + 1)
         ]
-        self._begun = [*self._begun, *lines]
+        self._pending = [*self._pending, *lines]
 
-    def _write_begun(self) -> None:
-        """Write down what is about to be asked: a kill must not take a call out of the ledger."""
-        # What an earlier command left stands in no other place yet.
-        lines = (strict_json(line, indent=None) for line in (*self._left, *self._begun))
-        self.questions.opened.state.write_bytes(BEGUN, "".join(lines).encode("utf-8"))
+    def _write_pending(self) -> None:
+        """Write down what is about to be asked: a kill must not lose a call from the ledger."""
+        # What an earlier command left is recorded nowhere else yet.
+        lines = (strict_json(line, indent=None) for line in (*self._left, *self._pending))
+        self.questions.opened.state.write_bytes(PENDING, "".join(lines).encode("utf-8"))
 
     def _cut_off(self) -> list[Ask]:
-        """What was begun to be asked, and is not in the ledger."""
+        """Calls that were started and are not in the ledger."""
         known: dict[str, int] = {}
         for entry in self.ledger:
             known[entry.subject] = max(entry.ask, known.get(entry.subject, 0))
-        begun = read_asks(self.questions.opened.state.read_bytes(BEGUN))
-        return [ask for ask in begun if ask.ask > known.get(ask.subject, 0)]
+        pending = read_asks(self.questions.opened.state.read_bytes(PENDING))
+        return [ask for ask in pending if ask.ask > known.get(ask.subject, 0)]
 
     def record(self) -> None:
-        """A step of its own for what was asked just now, whatever becomes of the command. Nothing where nothing was."""
-        new = [*self._left, *self._begun, *self.asks]
+        """Record this command's calls, where there are any, as a step of their own, whatever becomes of the command."""
+        new = [*self._left, *self._pending, *self.asks]
         if not new:
             return
         state: dict[str, bytes | None] = {}
         for key, verdict in self.verdicts.items():
             state[f"verdicts/{key}.json"] = strict_json(verdict).encode("utf-8")
-        lines = self.session.kept(f"state/{ASKS}") or b""
+        lines = self.session.recorded_file(f"state/{ASKS}") or b""
         state[ASKS] = lines + b"".join(strict_json(ask, indent=None).encode("utf-8") for ask in new)
         if self.session.history is not None:
             self.session.history.remember_reports([data for data in state.values() if data is not None])
         facts = {"asks": len(new), "subjects": sorted({ask.subject for ask in new})}
         self.session.record("judged", at=self.at, facts=facts, state=state)
-        self.questions.opened.state.remove(BEGUN)
+        self.questions.opened.state.remove(PENDING)
         self.ledger = [*self.ledger, *(ask for ask in new if ask not in self._left)]
-        self._left, self._begun, self.asks, self.verdicts = [], [], [], {}
+        self._left, self._pending, self.asks, self.verdicts = [], [], [], {}
 
-    def _refused(self, question: JudgeQuestion) -> str | None:
+    def _refused(self, question: JudgeQuestion) -> JudgeResult | None:
         """Why the judge may not be asked this now; None when it may."""
         if not self.questions.trusted and self.questions.config.backend == "command":
-            return "not judged here: judge.command is not trusted (`autoscirub trust` shows it, and asks)"
+            why = "not judged here: judge.command is not trusted (`autoscirub trust` shows it, and asks)"
+            return JudgeResult(error=why, word=NOT_ASKED)
         cap = self.questions.config.asks_per_round
         before = {ask.ask for ask in self.asks_on(question.subject) if ask.round == self.round}
         if cap is not None and len(before) >= cap:
-            return (
+            why = (
                 f"not asked: it was asked {len(before)} times in this round, and judge.asks_per_round is {cap}; "
                 "a new round begins with a plan and a revision"
             )
+            return JudgeResult(error=why, word=CAPPED)
         return None
 
-    async def _ask_all(self, questions: list[JudgeQuestion], told: dict[str, JudgeResult]) -> None:
+    async def _ask_all(self, questions: list[JudgeQuestion], results: dict[str, JudgeResult]) -> None:
         import anyio
 
         config = self.questions.config
@@ -210,7 +234,7 @@ class JudgeSession:
         async def one(question: JudgeQuestion) -> None:
             nonlocal done
             async with built:
-                told[question.subject] = await self._ask_one(question, gate, one_writer)
+                results[question.subject] = await self._ask_one(question, gate, one_writer)
             done += 1
             if self.progress is not None:
                 self.progress(done, len(questions))
@@ -226,14 +250,14 @@ class JudgeSession:
 
         config, backend = self.questions.config, self.questions.backend
         if backend is None:
-            return JudgeResult(error="no judge is set up", asked=False)  # nobody asks then
+            return JudgeResult(error="no judge is set up", word=NOT_ASKED)  # nobody is asked then
         try:
             workspace = await run_sync(self._build, question)
         except AutoscirubError as cause:
             return JudgeResult(error=str(cause))
         try:
             self._begins(question)
-            await run_sync(self._write_begun, limiter=one_writer)
+            await run_sync(self._write_pending, limiter=one_writer)
             members = await ask_panel(
                 backend,
                 question.request(config, str(workspace.root)),
@@ -241,7 +265,7 @@ class JudgeSession:
                 agree=config.agree,
                 read=lambda reply: _read(reply, question, workspace),
                 gate=gate,
-                spend_limit=self._purse,
+                spend_limit=self._spend_limit,
             )
             answer, error = panel_answer(members, config.agree), panel_error(members)
             try:
@@ -250,7 +274,7 @@ class JudgeSession:
             except AutoscirubError as changed:
                 answer, error = None, error or str(changed)
             self._enter(question, members, answer, error)
-        except JudgeError as cause:  # whatever somebody else's judge raises is one by now
+        except JudgeError as cause:  # any error of a third-party backend is wrapped as one
             return JudgeResult(error=str(cause))
         finally:
             await run_sync(workspace.close)
@@ -261,7 +285,7 @@ class JudgeSession:
         return JudgeResult(verdict)
 
     def _require_unchanged(self, question: JudgeQuestion) -> None:
-        """Raise BlindingError where the project does not show any more what the judge has read."""
+        """Raise BlindingError when the project no longer shows what the judge has read."""
         if self.questions.manifest_of(question).digest != question.manifest.digest:
             raise BlindingError(f"what the judge was shown changed meanwhile; {_WAIT}")
 
@@ -277,8 +301,8 @@ class JudgeSession:
     def _enter(
         self, question: JudgeQuestion, members: Sequence[Member], answer: bool | None, error: str | None
     ) -> None:
-        self._begun = [ask for ask in self._begun if ask.subject != question.subject]
-        # Where there was no money for a member, or no trust, nobody was called.
+        self._pending = [ask for ask in self._pending if ask.subject != question.subject]
+        # A member that the spend limit or missing trust ruled out was never called.
         self.asks += [
             self._line(question, member, answer, member.error or error) for member in members if member.called
         ]
@@ -308,7 +332,7 @@ class JudgeSession:
 
     def _verdict(self, question: JudgeQuestion, members: list[Member], answer: bool | None) -> CachedVerdict:
         config = self.questions.config
-        kept = CachedVerdict(
+        verdict = CachedVerdict(
             key=question.key,
             kind=question.kind,
             subject=question.subject,
@@ -324,18 +348,22 @@ class JudgeSession:
             concerns=self.addressed,
             at=now(),
         )
-        flipped = self._flipped(kept)
-        return kept.model_copy(update={"concerns": [*flipped, *kept.concerns]}) if flipped else kept
+        flipped = self._flipped(verdict)
+        return verdict.model_copy(update={"concerns": [*flipped, *verdict.concerns]}) if flipped else verdict
 
-    def _flipped(self, kept: CachedVerdict) -> list[str]:
-        """A concern where the answer turned with a change outside of what the new verdict cites."""
+    def _flipped(self, verdict: CachedVerdict) -> list[str]:
+        """A concern where the answer flipped with a change to files that the new verdict does not cite."""
         before = next(
-            (ask for ask in reversed(self.ledger) if ask.subject == kept.subject and ask.panel is not None),
+            (
+                ask
+                for ask in reversed(self.ledger)
+                if ask.subject == verdict.subject and ask.panel is not None
+            ),
             None,
         )
-        if before is None or kept.answer is None or before.panel is kept.answer:
+        if before is None or verdict.answer is None or before.panel is verdict.answer:
             return []
-        data = self.session.kept(f"state/verdicts/{before.key}.json")
+        data = self.session.recorded_file(f"state/verdicts/{before.key}.json")
         try:
             earlier = decode(data, CachedVerdict, ASKS) if data is not None else None
         except CorruptError:
@@ -343,26 +371,24 @@ class JudgeSession:
         if earlier is None:
             return []
         old = {file.path: file.sha256 for file in earlier.workspace.files}
-        new = {file.path: file.sha256 for file in kept.workspace.files}
+        new = {file.path: file.sha256 for file in verdict.workspace.files}
         changed = sorted(path for path in {*old, *new} if old.get(path) != new.get(path))
-        said = " ".join(json.dumps(m.verdict.model_dump(mode="json")) for m in kept.members if m.verdict)
-        if any(path in said for path in changed):
+        cited = " ".join(json.dumps(m.verdict.model_dump(mode="json")) for m in verdict.members if m.verdict)
+        if any(path in cited for path in changed):
             return []
         what = ", ".join(changed[:5]) or "no file"
         return [
-            f"the answer turned from {_word(before.panel)} to {_word(kept.answer)} with a change of {what}, which the "
-            "verdict does not cite"
+            f"the answer turned from {_word(before.panel)} to {_word(verdict.answer)} with a change of {what}, which "
+            "the verdict does not cite"
         ]
 
     @functools.cached_property
     def addressed(self) -> list[str]:
         """Text anywhere in the project's files that addresses a judge, also where the judge is not shown it."""
         opened = self.questions.opened
-        own = {opened.config.rubric or "rubric.toml", "prereg.toml", opened.location.config.source or ""}
-        judge = opened.config.judge
-        if judge.backend == "command" and judge.command:
-            # Locked like the predictions, and rightly full of words to a judge.
-            own.update(JudgeProgram(judge.command, opened.root).own_files())
+        own = {opened.config.rubric_file, PREDICTIONS_NAME, opened.location.config.source or ""}
+        # Locked like the predictions, and rightly full of words to a judge.
+        own.update(own_files(opened.config.judge, opened.root))
         files = [name for name, _ in project_files(opened) if name not in own]
         searched = search_addressing(opened.root, files)
         found = [
@@ -381,11 +407,11 @@ class JudgeSession:
 
     @property
     def spent(self) -> str:
-        """What was spent just now, in a line; empty where nobody was asked."""
-        return self._purse.said if self.asks else ""
+        """What this command spent, in a line; empty where nobody was asked."""
+        return self._spend_limit.summary if self.asks else ""
 
     @functools.cached_property
-    def _purse(self) -> SpendLimit:
+    def _spend_limit(self) -> SpendLimit:
         """The money of this round and this day, less what the ledger has of both."""
         config, today = self.questions.config, datetime.now(UTC).date().isoformat()
         return SpendLimit(
@@ -396,16 +422,28 @@ class JudgeSession:
         )
 
 
+def is_set_aside(verdict: CachedVerdict) -> bool:
+    """Whether a panel has no answer because code set a verdict aside. A judge's own null is an answer."""
+    return verdict.answer is None and any(member.problems for member in verdict.members)
+
+
 def _word(answer: bool | None) -> str:
     return "satisfied" if answer else "not satisfied"
 
 
 def _read(reply: JudgeReply, question: JudgeQuestion, workspace: Workspace) -> ReadReply:
     """A reply, read and checked against what the judge was shown."""
-    reading = read_reply(reply, [question.subject], question.kind)
+    subject, kind = question.subject, question.kind
+    parsed = read_reply(reply, [subject], kind)
     try:
-        verdict = reading.verdict(question.subject)
+        entry = parsed.entry(subject)
     except JudgeError:
-        return ReadReply(faults=repair_request(reading.faults))
-    problems = problems_of(verdict, workspace.root, workspace.manifest, question.criterion)
-    return ReadReply(verdict, problems=problems)
+        return ReadReply(faults=repair_request(parsed.faults))
+    checked = check_verdict(entry, workspace.root, workspace.manifest, prose=parsed.prose)
+    if checked.counts:
+        return ReadReply(checked)
+    return ReadReply(
+        checked,
+        question=question_back(checked, subject, kind),
+        again=lambda answer: settle(entry, answer, workspace.root, workspace.manifest, subject, kind),
+    )

@@ -1,4 +1,4 @@
-"""A blinded workspace for people: what a judge would be shown, laid out in a folder to look at."""
+"""Building a blinded workspace that people can inspect: what a judge would be shown, in a folder."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def blind_workspace(
     limits: WorkspaceLimits | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Workspace:
-    """Build what `profile` shows a judge at `destination`, new or empty and outside of the project; it is kept.
+    """Build what `profile` shows a judge at `destination`, new or empty and outside of the project; it stays there.
 
     Writes nothing else. Raises BlindingError: no such profile, another destination,
     too much, a file that changed meanwhile; CheckError for a criterion that is not there, and TamperedError where a

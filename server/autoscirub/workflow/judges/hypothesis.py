@@ -1,4 +1,4 @@
-"""The judge's word on the hypothesis: layer 2 beside the outcome of the predictions."""
+"""Asking the judge about the hypothesis: layer 2, reported with the outcome of the predictions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Literal
 from autoscirub.errors import AutoscirubError
 from autoscirub.judging.verdicts import HYPOTHESIS_SUBJECT
 from autoscirub.models import Evidence, HypothesisVerdict, JudgeVerdict
-from autoscirub.workflow.judges.answers import ELSEWHERE, settled_members, statement_of, turned
+from autoscirub.workflow.judges.answers import (
+    ELSEWHERE,
+    REMARK,
+    describe,
+    settled_members,
+    statement_of,
+    turned,
+)
 from autoscirub.workflow.judges.ask import JudgeResult
 
 if TYPE_CHECKING:
@@ -19,7 +26,7 @@ if TYPE_CHECKING:
 
 NOT_JUDGED = "not judged"
 MayJudge = Literal["no", "look", "ask"]
-"""Nothing is said of a judge; only what is kept; or it is asked."""
+"""No judge; cached verdicts only; or the judge is asked."""
 _WORDS = {True: "the judge agrees", False: "the judge disagrees", None: "the judge cannot tell"}
 
 
@@ -29,7 +36,7 @@ class Judged:
 
     verdict: JudgeVerdict | None = None
     asked: bool = False
-    """Whether it was to be asked: without a verdict it then failed."""
+    """Whether it was to be asked: without a verdict it has failed."""
     word: str = NOT_JUDGED
     """For the line of the outcome."""
     evidence: list[Evidence] = field(default_factory=list)
@@ -39,7 +46,7 @@ class Judged:
 def judge_hypothesis(
     session: JudgeSession | None, prereg: Prereg, *, may: MayJudge, fresh: bool = False
 ) -> Judged:
-    """Put the hypothesis to the project's judge. What was asked just now is recorded, as a step of its own."""
+    """Put the hypothesis to the project's judge. New calls are recorded, as a step of their own."""
     if may == "no" or session is None:
         return Judged(open=[NOT_JUDGED])
     try:
@@ -47,44 +54,50 @@ def judge_hypothesis(
     except AutoscirubError as error:
         return _failed(JudgeResult(error=str(error)))
     if may == "look":
-        told = session.looked_up(question, fresh=fresh)
+        result = session.look_up(question, fresh=fresh)
     else:
-        told = session.ask([question], fresh=fresh)[HYPOTHESIS_SUBJECT]
+        result = session.ask([question], fresh=fresh)[HYPOTHESIS_SUBJECT]
         session.record()
-    if told.verdict is None:
-        return _failed(told)
-    return judged_of(told.verdict, session.asks_on(HYPOTHESIS_SUBJECT), elsewhere=told.elsewhere)
+    if result.verdict is None:
+        return _failed(result)
+    return judged_of(result.verdict, session.asks_on(HYPOTHESIS_SUBJECT), elsewhere=result.elsewhere)
 
 
-def _failed(told: JudgeResult) -> Judged:
-    word = "the judge failed" if told.asked else NOT_JUDGED
-    return Judged(asked=told.asked, word=word, open=[f"{word}: {told.error}"])
+def _failed(result: JudgeResult) -> Judged:
+    word = "the judge failed" if result.asked else NOT_JUDGED
+    return Judged(asked=result.asked, word=word, open=[f"{word}: {result.error}"])
 
 
-def judged_of(kept: CachedVerdict, asks: Sequence[Ask], *, elsewhere: bool) -> Judged:
-    """What a kept verdict on the hypothesis comes to. `asks`: every call on it."""
-    before = turned(kept, asks)
-    said = [member.verdict for member in settled_members(kept)]
-    verdicts = [verdict for verdict in said if isinstance(verdict, HypothesisVerdict)]
+def judged_of(cached: CachedVerdict, asks: Sequence[Ask], *, elsewhere: bool) -> Judged:
+    """What a cached verdict says of the hypothesis. `asks`: every call on it."""
+    before = turned(cached, asks)
+    settled = [member.verdict for member in settled_members(cached)]
+    verdicts = [verdict for verdict in settled if isinstance(verdict, HypothesisVerdict)]
     reasons = next((verdict.reasoning for verdict in verdicts), "no member gave a verdict that counts")
     concerns = list(dict.fromkeys(concern for verdict in verdicts for concern in verdict.concerns))
-    problems = [problem for member in kept.members for problem in member.problems]
+    problems = [problem for member in cached.members for problem in member.problems]
     verdict = JudgeVerdict(
-        supports_hypothesis=kept.answer,
+        supports_hypothesis=cached.answer,
         confidence=next((entry.confidence for entry in verdicts if entry.confidence is not None), None),
         reasoning=reasons,
-        concerns=[*before, *concerns, *problems, *kept.concerns],
+        concerns=[*before, *concerns, *problems, *cached.concerns],
     )
-    word = _WORDS[kept.answer] + (" (judged elsewhere)" if elsewhere else "")
+    word = _WORDS[cached.answer] + (" (judged elsewhere)" if elsewhere else "")
     word += f" ({before[0]})" if before else ""
     open_ = [f"the judge's concern: {concern}" for concern in verdict.concerns]
-    open_ += [word] if kept.answer is not True else []
+    open_ += [word] if cached.answer is not True else []
     open_ += [ELSEWHERE] if elsewhere else []
-    note = f"{statement_of(kept)}: {reasons[:600]}"
+    remarks = [remark for member in cached.members for remark in member.remarks]
+    cited = {entry.model_dump_json(): entry for verdict in verdicts for entry in verdict.evidence}
+    note = f"{statement_of(cached)}: {reasons[:600]}"
     return Judged(
         verdict,
         asked=True,
         word=word,
-        evidence=[Evidence(key="judge", value=kept.answer, note=note)],
+        evidence=[
+            Evidence(key="judge", value=cached.answer, note=note),
+            *(Evidence(path=entry.path, note=describe(entry)) for entry in cited.values()),
+            *(Evidence(key=REMARK, note=remark) for remark in remarks),
+        ],
         open=open_,
     )

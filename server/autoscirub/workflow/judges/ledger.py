@@ -1,4 +1,4 @@
-"""The ledger of a judge's calls: what stands in it, what it cost, and what was said at which ask."""
+"""The ledger of judge calls: reading it, what the calls cost, and the answer at each ask."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ASKS = "asks.jsonl"
 
 
 def read_asks(data: bytes | None) -> list[Ask]:
-    """The lines of a ledger. A line of another version is counted by nobody, and stays where it is."""
+    """The lines of a ledger. A line of another version is not counted, and stays where it is."""
     found: list[Ask] = []
     for line in (data or b"").splitlines():
         with contextlib.suppress(ValidationError):
@@ -32,11 +32,11 @@ def paid(asks: Iterable[Ask]) -> float:
 
 
 def results_by_ask(asks: Iterable[Ask]) -> dict[int, bool | None]:
-    """What the panel said at each ask on one subject. An ask at which every member failed told nothing."""
+    """The panel's answer at each ask on one subject. An ask at which every member failed has none."""
     return {ask.ask: ask.panel for ask in asks if ask.error is None}
 
 
-def place_of(kept: CachedVerdict, asks: Sequence[Ask]) -> Asks:
-    """Which ask the verdict is of: the newest that was reached on the same."""
+def place_of(verdict: CachedVerdict, asks: Sequence[Ask]) -> Asks:
+    """Which ask the verdict comes from: the newest with the same key."""
     asked = max((ask.ask for ask in asks), default=1)
-    return Asks(ask=max((ask.ask for ask in asks if ask.key == kept.key), default=asked), of=asked)
+    return Asks(ask=max((ask.ask for ask in asks if ask.key == verdict.key), default=asked), of=asked)

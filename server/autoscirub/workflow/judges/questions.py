@@ -1,4 +1,4 @@
-"""What a judge would be asked: for each subject what it is shown, the question, and the key of its answer."""
+"""The questions for a judge: for each subject the files shown, the prompt, and the key of the answer."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from autoscirub.checks import find_report
 from autoscirub.errors import AutoscirubError, ConfigError, StateError
+from autoscirub.judging import decoded
 from autoscirub.judging.backends import open_backend
 from autoscirub.judging.profiles import CRITERION, HYPOTHESIS
 from autoscirub.judging.prompts import PROMPT_VERSION, criterion_prompt, hypothesis_prompt
@@ -17,12 +18,15 @@ from autoscirub.models import JudgeRequest, strict_json
 from autoscirub.store import is_trusted, read_regular, sha256_bytes, trust_view
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from autoscirub.judging.backends import Backend
     from autoscirub.judging.prompts import Prompt
-    from autoscirub.models import Criterion, JudgeConfig, Prereg, WorkspaceManifest
+    from autoscirub.models import Criterion, JudgeConfig, Prereg, WorkspaceFile, WorkspaceManifest
     from autoscirub.store import Project
 
-_REPORT_BYTES = 2 * 1024 * 1024
+_INLINE_BYTES = 2 * 1024 * 1024
+_CODE = (".py", ".r", ".jl", ".ipynb", ".sh", ".m", ".c", ".cpp", ".rs", ".toml", "makefile")
 _FILES_NAMED = 40
 """Files that an answer's basis names one by one, so that it says which of them changed; with more, one digest."""
 
@@ -37,7 +41,7 @@ class JudgeQuestion:
     manifest: WorkspaceManifest
     prompt: Prompt
     key: str
-    """Digest of everything that the answer would be reached on: files, prompt, judge, panel."""
+    """Digest of everything that the answer would rest on: files, prompt, judge, panel."""
     judge: str
 
     @property
@@ -63,7 +67,7 @@ class JudgeQuestion:
             workspace_digest=self.manifest.digest,
         )
 
-    def shown(self) -> dict[str, str]:
+    def material(self) -> dict[str, str]:
         """What the answer rests on, each thing with its digest: the parts of the key, and the files that are shown."""
         files = {file.path: file.sha256 for file in self.manifest.files}
         named = files if len(files) <= _FILES_NAMED else {}
@@ -83,6 +87,8 @@ class Questions:
         self.config = opened.config.judge
         self.trusted = is_trusted(trust_view(opened.config), str(opened.root))
         self.backend: Backend | None = open_backend(self.config, opened.root, trusted=self.trusted)
+        self.avoid: Sequence[str] = ()
+        """`claims_to_avoid` of the rubric that the criteria are of."""
         self._digests = WorkspaceDigests()
         self._settings: dict[str, Any] | None = None
 
@@ -96,7 +102,7 @@ class Questions:
         return self._settings
 
     def _own_settings(self) -> dict[str, Any]:
-        """What the backend says of itself. Raises ConfigError where it fails at it, or says what is no plain data."""
+        """The backend's own settings. Raises ConfigError where it fails to give them, or they are no plain data."""
         if self.backend is None:
             return {}
         try:
@@ -106,15 +112,17 @@ class Questions:
             raise
         except Exception as cause:
             raise ConfigError(
-                f"judge {self.backend.name}: what it rests on cannot be told: {type(cause).__name__}: "
-                f"{str(cause)[:200]}; mend the package that brings it, or take another backend"
+                f"judge {self.backend.name}: its settings cannot be determined: {type(cause).__name__}: "
+                f"{str(cause)[:200]}; fix the package that provides it, or use another backend"
             ) from cause
         return own
 
     def of(self, criterion: Criterion) -> JudgeQuestion:
         """The question on one criterion. Raises BlindingError where its workspace could not be built."""
         manifest = measure_workspace(self.opened, CRITERION, criterion=criterion, digests=self._digests)
-        prompt = criterion_prompt(criterion, manifest, self._report(manifest), secrets.token_hex(16))
+        report = find_report(self.opened.root, self.opened.config.report)
+        inline = self._inline(manifest, [*([report] if report else []), *criterion.named_paths()])
+        prompt = criterion_prompt(criterion, manifest, inline, secrets.token_hex(16), avoid=self.avoid)
         return self._question(criterion.criterion_id, criterion, manifest, prompt)
 
     def of_hypothesis(self, prereg: Prereg) -> JudgeQuestion:
@@ -125,6 +133,7 @@ class Questions:
             prereg.predictions,
             prereg.analysis_plan,
             manifest,
+            self._inline(manifest, sorted((file.path for file in manifest.files), key=_first_read)),
             secrets.token_hex(16),
             results_contract=prereg.results_contract,
         )
@@ -143,16 +152,42 @@ class Questions:
         key = _digest([PROMPT_VERSION, subject, prompt.digest, manifest.digest, judge])
         return JudgeQuestion(subject, criterion, manifest, prompt, key, judge)
 
-    def _report(self, manifest: WorkspaceManifest) -> tuple[str, str] | None:
-        """The report as the workspace has it, where the profile shows it."""
-        name = find_report(self.opened.root, self.opened.config.report)
-        if name is None or name not in {file.path for file in manifest.files}:
+    def _inline(self, manifest: WorkspaceManifest, names: Sequence[str]) -> list[tuple[str, str]]:
+        """The texts of these files, and of those in these folders, as far as `judge.inline` characters reach.
+
+        The first is cut where it is longer; any other that does not fit is left to the judge's tools.
+        """
+        visible = {file.path: file for file in manifest.files}
+        wanted = [path for name in names for path in visible if path == name or path.startswith(f"{name}/")]
+        found: list[tuple[str, str]] = []
+        left = self.config.inline
+        for path in dict.fromkeys(wanted):
+            text = self._text(visible[path])
+            if text is None or not left or (len(text) > left and found):
+                continue
+            found.append((path, text[:left]))
+            left -= len(found[-1][1])
+        return found
+
+    def _text(self, file: WorkspaceFile) -> str | None:
+        """A file's text; None where it is none, is too large for a question, or is not what was measured."""
+        if file.size > _INLINE_BYTES:
             return None
         try:
-            data = read_regular(self.opened.root / name, limit=_REPORT_BYTES, within=self.opened.root)
-        except StateError:  # too large to stand in a question; it is read with the tools
+            data = read_regular(self.opened.root / file.path, limit=_INLINE_BYTES, within=self.opened.root)
+        except StateError:
             return None
-        return None if data is None else (name, data.decode("utf-8", "replace"))
+        return decoded(data) if data is not None and sha256_bytes(data) == file.sha256 else None
+
+
+def _first_read(path: str) -> tuple[int, str]:
+    """What stands in the question on the hypothesis first: what was asked, the results, the code, all else."""
+    name = path.rpartition("/")[2].casefold()
+    if name == "question.md":
+        return 0, path
+    if name.endswith(".json"):
+        return 1, path
+    return (2 if name.endswith(_CODE) else 3), path
 
 
 def _digest(value: Any) -> str:

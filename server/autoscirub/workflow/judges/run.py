@@ -1,4 +1,4 @@
-"""The judge alone: what it says of the hypothesis and of the criteria that must be read; or what asking would take."""
+"""`judge`: asking the judge alone about hypothesis and criteria, or estimating what asking would take."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from autoscirub.models import Ask, CachedVerdict, Criterion
+    from autoscirub.models import Ask, CachedVerdict, ExecutableRubric
     from autoscirub.store import Project, Session
     from autoscirub.workflow.judges.ask import JudgeResult
     from autoscirub.workflow.judges.questions import JudgeQuestion
@@ -35,19 +35,19 @@ _ON_HYPOTHESIS = "Does the evidence support the hypothesis?"
 
 @dataclass
 class JudgeRun:
-    """What a judge said, question by question; of a dry run what asking would take."""
+    """The judge's answers, question by question; for a dry run, what asking would take."""
 
     decisions: list[Decision] = field(default_factory=list)
     verdicts: list[CachedVerdict] = field(default_factory=list)
     dry_run: bool = False
     calls: int = 0
     """Calls that were made, or of a dry run would be: members of panels, repairs aside."""
-    kept: int = 0
-    """Questions whose answer is kept, so that nobody is asked."""
+    cached: int = 0
+    """Questions with a cached verdict, so that nobody is asked."""
     price: float | None = 0.0
     """US dollars of a dry run; None: unknown."""
     spent: str = ""
-    """What was spent just now, in a line; empty where nobody was asked."""
+    """What was spent, in a line; empty where nobody was asked."""
     notices: list[str] = field(default_factory=list)
 
 
@@ -63,7 +63,7 @@ def judge(
 ) -> JudgeRun:
     """Ask the judge about one criterion, or `hypothesis`, or all that must be read. Each call is in the ledger.
 
-    What code decides is not looked at, no round is opened, and no report is written. Raises ConfigError without a
+    What code decides is left out, no round is opened, and no report is written. Raises ConfigError without a
     judge, CheckError for a criterion that is not there or that no judge reads, and TamperedError when anything frozen
     changed.
     """
@@ -78,7 +78,7 @@ def judge(
     with opened.writing() as session:
         judge_session = JudgeSession(Questions(opened), session, _round(session), now(), progress=progress)
         questions, broken = _questions(opened, session, judge_session.questions, criterion_id)
-        told = judge_session.ask(questions, fresh=fresh)
+        results = judge_session.ask(questions, fresh=fresh)
         run = JudgeRun(
             calls=len(judge_session.asks),
             spent=judge_session.spent,
@@ -87,7 +87,7 @@ def judge(
         )
         judge_session.record()
         for question in questions:
-            _add(run, judge_session, question, told[question.subject])
+            _add(run, judge_session, question, results[question.subject])
         return run
 
 
@@ -99,15 +99,15 @@ def _look(
     run = JudgeRun(notices=session.notices, decisions=broken)
     waiting: list[JudgeQuestion] = []
     for question in questions:
-        told = judge_session.looked_up(question, fresh=fresh)
-        if told.verdict is not None:
-            run.kept += 1
+        result = judge_session.look_up(question, fresh=fresh)
+        if result.verdict is not None:
+            run.cached += 1
         else:
             waiting.append(question)
             run.calls += opened.config.judge.repeats
             price = _price(judge_session.questions, question)
             run.price = None if price is None or run.price is None else run.price + price
-        _add(run, judge_session, question, told)
+        _add(run, judge_session, question, result)
     return run, waiting
 
 
@@ -121,7 +121,7 @@ def _questions(
 ) -> tuple[list[JudgeQuestion], list[Decision]]:
     found: list[JudgeQuestion] = []
     broken: list[Decision] = []
-    _ = questions.settings  # a judge that cannot say what it rests on is no one question's fault
+    _ = questions.settings  # raised here: a judge that cannot give its settings fails every question
 
     def put(subject: str, make: Callable[[], JudgeQuestion]) -> None:
         try:
@@ -130,7 +130,9 @@ def _questions(
             failed = failed_reading(subject, str(error), asked=0).decision
             broken.append(failed.model_copy(update={"subject": subject}))
 
-    criteria = _criteria(opened, session)
+    rubric = _rubric(opened, session)
+    criteria = rubric.criteria if rubric is not None else []
+    questions.avoid = rubric.claims_to_avoid if rubric is not None else ()
     if criterion_id == HYPOTHESIS_SUBJECT or (criterion_id is None and predictions_claimed(opened, session)):
         prereg = read_predictions(require_predictions(opened, session)[1]).prereg
         put(HYPOTHESIS_SUBJECT, lambda: questions.of_hypothesis(prereg))
@@ -144,16 +146,16 @@ def _questions(
         if needs_reading(criterion):
             put(criterion.criterion_id, lambda criterion=criterion: questions.of(criterion))  # type: ignore[misc]
         elif criterion_id is not None:
-            raise CheckError(f"{criterion_id}: code alone decides it, so that no judge reads it")
+            raise CheckError(f"{criterion_id}: code alone decides it, so no judge reads it")
     return found, broken
 
 
-def _criteria(opened: Project, session: Session) -> list[Criterion]:
+def _rubric(opened: Project, session: Session) -> ExecutableRubric | None:
     require_settings(opened, session)
     if session.recorded_locks.rubric is not None:
-        return list(require_rubric(opened, session)[0].model.criteria)
+        return require_rubric(opened, session)[0].model
     rubric = load_rubric(opened)
-    return list(rubric.model.criteria) if rubric is not None else []
+    return rubric.model if rubric is not None else None
 
 
 def _price(questions: Questions, question: JudgeQuestion) -> float | None:
@@ -164,37 +166,39 @@ def _price(questions: Questions, question: JudgeQuestion) -> float | None:
     return None if price is None else price * config.repeats
 
 
-def _add(run: JudgeRun, judge_session: JudgeSession, question: JudgeQuestion, told: JudgeResult) -> None:
+def _add(run: JudgeRun, judge_session: JudgeSession, question: JudgeQuestion, result: JudgeResult) -> None:
     asks = judge_session.asks_on(question.subject)
     asked = max((ask.ask for ask in asks), default=0)
-    if told.verdict is None:
-        decision = failed_reading(_asked(question), told.error, asked=asked, error=told.asked).decision
+    if result.verdict is None:
+        decision = failed_reading(_asked(question), result.error, asked=asked, word=result.word).decision
     elif question.criterion is not None:
-        decision = reading_of(told.verdict, _asked(question), asks=asks, elsewhere=told.elsewhere).decision
+        decision = reading_of(
+            result.verdict, _asked(question), asks=asks, elsewhere=result.elsewhere
+        ).decision
     else:
-        decision = _on_hypothesis(told.verdict, asks, elsewhere=told.elsewhere)
+        decision = _on_hypothesis(result.verdict, asks, elsewhere=result.elsewhere)
     run.decisions.append(decision.model_copy(update={"subject": question.subject}))
-    if told.verdict is not None:
-        run.verdicts.append(told.verdict)
+    if result.verdict is not None:
+        run.verdicts.append(result.verdict)
 
 
 def _asked(question: JudgeQuestion) -> str:
     return question.criterion.requirement if question.criterion else _ON_HYPOTHESIS
 
 
-def _on_hypothesis(kept: CachedVerdict, asks: Sequence[Ask], *, elsewhere: bool) -> Decision:
+def _on_hypothesis(cached: CachedVerdict, asks: Sequence[Ask], *, elsewhere: bool) -> Decision:
     words = {True: "supported", False: "not supported", None: "cannot tell"}
-    judged = judged_of(kept, asks, elsewhere=elsewhere)
+    judged = judged_of(cached, asks, elsewhere=elsewhere)
     return Decision(
         subject=HYPOTHESIS_SUBJECT,
         question=_ON_HYPOTHESIS,
-        answer=ANSWERS[kept.answer],
-        word=words[kept.answer],
+        answer=ANSWERS[cached.answer],
+        word=words[cached.answer],
         decided_by=DecidedBy.JUDGE,
         evidence=judged.evidence,
         open=judged.open,
-        inputs_digest=kept.key,
-        asks=place_of(kept, asks),
-        cost=cost_of(kept),
-        at=kept.at,
+        inputs_digest=cached.key,
+        asks=place_of(cached, asks),
+        cost=cost_of(cached),
+        at=cached.at,
     )

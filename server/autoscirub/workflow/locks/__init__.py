@@ -1,4 +1,4 @@
-"""What decides is locked: freezing it, checking the locks, and changing the scope on the record."""
+"""Locking what decides: freezing it, checking the locks, and changing the scope on the record."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Freezing what decides: predictions, rubric, settings. And taking the predictions' freeze off on the record."""
+"""Freezing predictions, rubric and settings, and unfreezing the predictions on the record."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def freeze(
     with without_collecting():
         found = _look(opened, progress)
     with opened.reading() if dry_run else opened.writing() as session:
-        if _bytes(opened) != seen:  # what is locked is what was looked at
+        if _bytes(opened) != seen:  # lock exactly the bytes that were checked
             found = _look(opened, progress)
         new = _new(opened, session, found)
         if "rubric" in new and found.rubric is not None and found.rubric.model.scope_changes:
@@ -142,8 +142,8 @@ def _look(opened: Project, progress: Callable[[int, int], None] | None) -> _Free
         found.warnings += [f"{found.rubric.source}: {warning}" for warning in lint.warnings]
     if found.predictions is None and found.rubric is None and not found.faults:
         raise PredictionsError(
-            f"{opened.root / PREDICTIONS_NAME}: is not there, and no rubric is; `autoscirub init` lays "
-            "down predictions to fill in"
+            f"{opened.root / PREDICTIONS_NAME}: is not there, and neither is a rubric; `autoscirub init` "
+            "writes predictions to fill in"
         )
     return found
 
@@ -183,7 +183,7 @@ def _new(opened: Project, session: Session, found: _FreezeInputs) -> set[str]:
         at = recorded.predictions or recorded.rubric
         since = f": frozen at {at.frozen_at}, sha256 {at.sha256}, and unchanged since" if at else ""
         raise PredictionsError(
-            f"{NOTHING_NEW}{since}. To change predictions, take their freeze off on the record (autoscirub unfreeze "
+            f"{NOTHING_NEW}{since}. To change predictions, unfreeze them on the record (autoscirub unfreeze "
             "--reason '…'); to change a requirement, change the scope (autoscirub scope --reason '…')"
         )
     return new
@@ -310,13 +310,13 @@ def unfreeze(
     either, PredictionsError when nothing is frozen or the reason is empty.
     """
     if not reason.strip():
-        raise PredictionsError("unfreeze: the reason is empty; say why, it stands in the record for good")
+        raise PredictionsError("unfreeze: the reason is empty; say why; it stays in the record for good")
     opened = open_project(project, state_dir)
     with opened.reading() as session:
         recorded = session.recorded_locks.predictions
     if recorded is None:
         raise PredictionsError(
-            f"{PREDICTIONS_NAME}: no freeze of it is recorded, so there is nothing to take off"
+            f"{PREDICTIONS_NAME}: no freeze of it is recorded, so there is nothing to unfreeze"
         )
     if digest is None and not terminal:
         raise TrustError(
@@ -335,10 +335,10 @@ def _unfreeze(opened: Project, session: Session, recorded: PredictionsLock, reas
     at = now()
     folder = f"unfrozen/{len(session.manifest.unfreezes) + 1:03}"
     old = {
-        PREDICTIONS_NAME: session.kept(f"locked/{PREDICTIONS_NAME}"),
-        LOCK_NAME: session.kept(f"locked/{LOCK_NAME}"),
+        PREDICTIONS_NAME: session.recorded_file(f"locked/{PREDICTIONS_NAME}"),
+        LOCK_NAME: session.recorded_file(f"locked/{LOCK_NAME}"),
         # The outcome of what is unlocked, which stands for nothing any more.
-        Verification.file_name: session.kept(f"state/{Verification.file_name}"),
+        Verification.file_name: session.recorded_file(f"state/{Verification.file_name}"),
     }
     state = {f"{folder}/{name}": data for name, data in old.items() if data is not None}
     existing, _ = existing_results(

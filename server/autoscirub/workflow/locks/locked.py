@@ -1,4 +1,4 @@
-"""Whether what decides is as it was locked: the rubric and the settings. (Predictions: `checks.lock`.)"""
+"""Checking that the rubric and the settings are as they were locked. (Predictions: `checks.predictions`.)"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from autoscirub.checks.rubric import (
     rubric_changes,
 )
 from autoscirub.errors import CheckError, TamperedError
-from autoscirub.judging.backends import JudgeProgram
+from autoscirub.judging.backends import own_digests
 from autoscirub.models import ProjectConfig, RubricLock, SettingsLock, strict_json
 from autoscirub.store import Project, apply_policy, sha256_bytes
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from autoscirub.models import ExecutableRubric
     from autoscirub.store import Session
 
-RUBRIC_KEPT = "locked/executable_rubric.json"
-SOURCE_KEPT = "locked/rubric-source"
+RECORDED_RUBRIC = f"locked/{RUBRIC_NAME}"
+RECORDED_SOURCE = "locked/rubric-source"
 
 _MOVE = "restore it, or have a person change the scope on the record: autoscirub scope --reason '…'"
 
@@ -47,7 +47,7 @@ def lock_rubric(rubric: Rubric, *, at: str) -> RubricLock:
 
 @lru_cache(maxsize=4)
 def _rubric(data: bytes, name: str) -> Rubric:
-    # Looked at before and after each verification. What comes back is shared, so nobody changes it.
+    # Read before and after each verification. The model is shared between callers, so nobody may change it.
     return read_rubric(data, name)
 
 
@@ -58,7 +58,7 @@ def _short(data: bytes, name: str) -> Rubric:
 
 def recorded_rubric(session: Session) -> ExecutableRubric | None:
     """The rubric as it was locked, from the history."""
-    data = session.kept(RUBRIC_KEPT)
+    data = session.recorded_file(RECORDED_RUBRIC)
     return _rubric(data, "the locked rubric").model if data is not None else None
 
 
@@ -91,7 +91,7 @@ def require_rubric(project: Project, session: Session) -> tuple[Rubric, RubricCh
     changes = RubricChanges() if as_locked else rubric_changes(locked, rubric.model)
     if changes.needs_scope:
         raise TamperedError(
-            f"{rubric.source}: {_said(changes)} since it was frozen at {lock.frozen_at}; {_MOVE}"
+            f"{rubric.source}: {_describe(changes)} since it was frozen at {lock.frozen_at}; {_MOVE}"
         )
     if changes.strengthened:
         _refuse_faulty_checks(session, rubric)
@@ -103,19 +103,19 @@ def require_rubric(project: Project, session: Session) -> tuple[Rubric, RubricCh
         )
     if not changes.any_change and rubric.source_sha256 != lock.source_sha256:
         raise TamperedError(
-            f"{rubric.source}: says the same in other bytes than were frozen: sha256 {rubric.source_sha256} now, "
-            f"{lock.source_sha256} at the freeze of {lock.frozen_at}; restore it"
+            f"{rubric.source}: means the same, but its bytes are not the frozen ones: sha256 {rubric.source_sha256} "
+            f"now, {lock.source_sha256} at the freeze of {lock.frozen_at}; restore it"
         )
     return rubric, changes
 
 
 def _refuse_faulty_checks(session: Session, rubric: Rubric) -> None:
     """Checks that were added after the freeze are held to what a freeze would refuse."""
-    data = session.kept("locked/prereg.toml")
+    data = session.recorded_file("locked/prereg.toml")
     lint = lint_rubric(rubric, read_predictions(data) if data is not None else None)
     if lint.faults:
-        said = "".join(f"\n  fault    {fault}" for fault in lint.faults)
-        raise CheckError(f"{rubric.source}: a check was added since the freeze that cannot be used{said}")
+        faults = "".join(f"\n  fault    {fault}" for fault in lint.faults)
+        raise CheckError(f"{rubric.source}: a check was added since the freeze that cannot be used{faults}")
 
 
 def load_source(project: Project, session: Session, lock: RubricLock) -> Rubric:
@@ -139,15 +139,15 @@ def _require_executable(project: Project, session: Session, lock: RubricLock) ->
     """Raise TamperedError when the executable form, which the source makes, was edited itself."""
     if lock.source == RUBRIC_NAME:
         return
-    found, kept = project.state.read_bytes(RUBRIC_NAME), session.kept(f"state/{RUBRIC_NAME}")
-    if found is not None and kept is not None and found != kept:
+    found, recorded = project.state.read_bytes(RUBRIC_NAME), session.recorded_file(f"state/{RUBRIC_NAME}")
+    if found is not None and recorded is not None and found != recorded:
         raise TamperedError(
             f"{RUBRIC_NAME}: was edited, in its criteria or its scope_changes; it is made from {lock.source}, not "
             "written by hand. Restore it, or remove it: the next check writes it again"
         )
 
 
-def _said(changes: RubricChanges) -> str:
+def _describe(changes: RubricChanges) -> str:
     words = (
         ("lost", changes.lost),
         ("changed or weakened", changes.changed),
@@ -161,7 +161,7 @@ def with_judge(opened: Project, backend: str | None) -> Project:
     """A project with another judge than its configuration names, for one command; None: as it is configured.
 
     The judge is a setting that decides: where it is locked, another one is refused as a change of it. `none` is
-    always allowed, since nothing passes for want of a judge.
+    always allowed, since nothing passes for lack of a judge.
     """
     if backend is None or backend == opened.config.judge.backend:
         return opened
@@ -216,21 +216,18 @@ def require_settings(project: Project, session: Session) -> None:
     lock = session.recorded_locks.settings
     if changed and lock is not None:
         now, locked = deciding(project), _locked(lock)
-        said = "; ".join(f"{key} was {locked[key]!r} and is {now.get(key)!r}" for key in changed)
+        differences = "; ".join(f"{key} was {locked[key]!r} and is {now.get(key)!r}" for key in changed)
         raise TamperedError(
             f"{project.location.config.source or 'the configuration'}: settings that decide were changed since "
-            f"they were locked at {lock.frozen_at}: {said}; {_MOVE}"
+            f"they were locked at {lock.frozen_at}: {differences}; {_MOVE}"
         )
 
 
 def deciding(project: Project) -> dict[str, Any]:
     """The settings that decide, and with them the judge's files that lie in the project: whoever could change these
     could change what it says."""
-    judge = project.location.config.own.judge
-    files = None
-    if judge.backend == "command" and judge.command:
-        files = JudgeProgram(judge.command, project.root).own_digests() or None
-    return {**project.deciding(), "judge.files": files}
+    files = own_digests(project.location.config.own.judge, project.root)
+    return {**project.deciding(), "judge.files": files or None}
 
 
 def _set(project: Project) -> dict[str, Any]:

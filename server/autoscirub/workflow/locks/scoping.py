@@ -1,4 +1,4 @@
-"""A change of scope after the freeze, on the record: who, when, why, which criteria or settings."""
+"""Changing the scope after the freeze, on the record: who, when, why, and which criteria or settings."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def scope(
     CheckError when nothing was locked or nothing changed, and PredictionsError when the new rubric has faults.
     """
     if not reason.strip():
-        raise CheckError("scope: the reason is empty; say why, it stands in the record for good")
+        raise CheckError("scope: the reason is empty; say why; it stays in the record for good")
     opened = open_project(project, state_dir)
     with opened.reading() as session:
         expected = _digest(opened, *_look(opened, session)[:2])
@@ -85,7 +85,7 @@ def _look(opened: Project, session: Session) -> tuple[Rubric | None, list[str], 
             "scope: neither a criterion nor a setting that decides was changed; change it first, then say why"
         )
     if rubric is not None:
-        data = session.kept("locked/prereg.toml")
+        data = session.recorded_file("locked/prereg.toml")
         lint = lint_rubric(rubric, read_predictions(data) if data is not None else None)
         if lint.faults:
             lines = "\n".join(f"  fault    {fault}" for fault in lint.faults)

@@ -1,4 +1,4 @@
-"""What a reviser may not change, what it may, and undoing either without losing anything."""
+"""Guarding a revision: what a reviser may change, what it may not, and undoing either without losing anything."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from autoscirub.checks.predictions import LOCK_NAME, PREDICTIONS_NAME
 from autoscirub.errors import StateError
-from autoscirub.judging.backends import JudgeProgram
+from autoscirub.judging.backends import own_files
 from autoscirub.models import now
 from autoscirub.store import CONFIG_NAMES, read_regular, write_atomic
 
@@ -143,11 +143,9 @@ class RevisionGuard:
 
 
 def _locked_names(opened: Project) -> list[str]:
-    names = [PREDICTIONS_NAME, LOCK_NAME, opened.config.rubric or "rubric.toml", "autoscirub.toml"]
-    judge = opened.config.judge
-    if judge.backend == "command" and judge.command:
-        # Whoever revises could have the judge say yes.
-        names += JudgeProgram(judge.command, opened.root).own_files()
+    names = [PREDICTIONS_NAME, LOCK_NAME, opened.config.rubric_file, "autoscirub.toml"]
+    # Whoever revises could have the judge say yes.
+    names += own_files(opened.config.judge, opened.root)
     return [*names, *(name for name in CONFIG_NAMES if name not in names and (opened.root / name).exists())]
 
 

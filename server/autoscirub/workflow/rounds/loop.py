@@ -2,7 +2,7 @@
 
 Before a revision the files that it may touch are kept in the history; after it, what is locked is compared,
 and a revision that touched any of it is put back and void. Killed at any instant, the next start puts the
-files back and lets the program begin again.
+files back and starts the program afresh.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ class LoopResult:
     ended: Ended | None = None
     next: str = ""
     notices: list[str] = field(default_factory=list)
-    standing: list[Decision] = field(default_factory=list)
-    """What the criteria come to, where this made no verification of its own."""
+    decisions: list[Decision] = field(default_factory=list)
+    """The answers that count, where this made no verification of its own."""
 
     @property
     def checked(self) -> RoundCheck | None:
@@ -93,21 +93,21 @@ def round_step(
     opened = open_project(project, state_dir)
     _require_rubric_frozen(opened)
     with opened.writing() as session:
-        ran = LoopResult(notices=session.notices)
-        if _has_ended(opened, session, ran, go_on=go_on):
-            return ran
+        result = LoopResult(notices=session.notices)
+        if _has_ended(opened, session, result, go_on=go_on):
+            return result
         current = current_round(read_rounds(session))
         if current is not None and current.status == "open" and not go_on:
             planned = plan_step(opened, session)
             targets = ", ".join(target.criterion_id for target in planned.plan.targets)
-            ran.steps.append(LoopStep(f"planned round {planned.plan.round}: {targets}"))
-            ran.next = "revise the work, then: autoscirub round"
-            ran.standing = _standing(opened, session)
-            return ran
-        ran.steps.append(_verified(check_step(opened, session, fresh=fresh, progress=progress)))
-        ran.ended = ran.steps[-1].checked.ended if ran.steps[-1].checked else None
-        ran.next = "autoscirub audit" if ran.ended else "autoscirub round   (it writes the plan)"
-        return ran
+            result.steps.append(LoopStep(f"planned round {planned.plan.round}: {targets}"))
+            result.next = "revise the work, then: autoscirub round"
+            result.decisions = _current_decisions(opened, session)
+            return result
+        result.steps.append(_verified(check_step(opened, session, fresh=fresh, progress=progress)))
+        result.ended = result.steps[-1].checked.ended if result.steps[-1].checked else None
+        result.next = "autoscirub audit" if result.ended else "autoscirub round   (it writes the plan)"
+        return result
 
 
 def run_rounds(
@@ -118,37 +118,38 @@ def run_rounds(
     max_rounds: int | None = None,
     go_on: bool = False,
     as_is: bool = False,
-    said: Callable[[bytes], None] | None = None,
-    told: Callable[[LoopStep], None] | None = None,
+    on_output: Callable[[bytes], None] | None = None,
+    on_step: Callable[[LoopStep], None] | None = None,
 ) -> LoopResult:
     """Verify and revise until the loop ends by one of its rules.
 
     `revise`: the program that revises, as a person gave it; None takes `[rounds] revise` of the configuration,
     which must be trusted on this machine. It finds the plan in the file that AUTOSCIRUB_PLAN names and may
     write what it did to the one that AUTOSCIRUB_CHANGES names. `as_is` goes on from files that a kill left and
-    that could not be kept. Raises CheckError, TrustError, TamperedError and StateError.
+    that could not be saved. `on_output` gets the program's output, `on_step` each step. Raises CheckError, TrustError,
+    TamperedError and StateError.
     """
     opened = open_project(project, state_dir)
     command = _command(opened, revise)
     _require_rubric_recorded(opened)
     with opened.writing() as session:
-        ran = LoopResult(notices=session.notices)
-        loop = _Loop(opened, session, command, max_rounds, ran, said, told)
-        if _has_ended(opened, session, ran, go_on=go_on):
-            return ran
+        result = LoopResult(notices=session.notices)
+        loop = _Loop(opened, session, command, max_rounds, result, on_output, on_step)
+        if _has_ended(opened, session, result, go_on=go_on):
+            return result
         loop.resume(as_is=as_is)
         require_rubric(
             opened, session
         )  # only now: a revision that was cut off may have touched what is locked
-        while ran.ended is None and not loop.unjudged:
+        while result.ended is None and not loop.unjudged:
             loop.step()
-        ran.next = "autoscirub audit"
+        result.next = "autoscirub audit"
         if loop.unjudged:
             name, why = next(iter(loop.unjudged.items()))
-            ran.notices.append(f"{len(loop.unjudged)} of the criteria could not be judged ({name}: {why})")
-            ran.next = "autoscirub run, once the judge can be asked: it goes on from here"
-        ran.standing = _standing(opened, session)
-        return ran
+            result.notices.append(f"{len(loop.unjudged)} of the criteria could not be judged ({name}: {why})")
+            result.next = "autoscirub run, once the judge can be asked: it goes on from here"
+        result.decisions = _current_decisions(opened, session)
+        return result
 
 
 class _Loop:
@@ -158,16 +159,22 @@ class _Loop:
         session: Session,
         command: list[str],
         max_rounds: int | None,
-        ran: LoopResult,
-        said: Callable[[bytes], None] | None,
-        told: Callable[[LoopStep], None] | None,
+        result: LoopResult,
+        on_output: Callable[[bytes], None] | None,
+        on_step: Callable[[LoopStep], None] | None,
     ) -> None:
-        self.opened, self.session, self.command, self.ran, self.said = opened, session, command, ran, said
-        self.told = told or (lambda _step: None)
+        self.opened, self.session, self.command, self.result, self.on_output = (
+            opened,
+            session,
+            command,
+            result,
+            on_output,
+        )
+        self.on_step = on_step or (lambda _step: None)
         self.max_rounds = max_rounds
-        self.kept = False
-        """Whether the files are kept as they were before the revision that is due."""
-        self.looked = False
+        self.saved = False
+        """Whether the files are saved as they were before the revision that is due."""
+        self.verified = False
         """Whether the open round was verified on the files as they are."""
         self.unjudged: dict[str, str] = {}
         """Criteria for which the judge failed, or could not be asked: the loop waits for it."""
@@ -176,7 +183,7 @@ class _Loop:
         current = current_round(read_rounds(self.session))
         if current is not None and current.status == "planned":
             self._revise(current.number or 0)
-        elif current is None or not (self.looked or is_as_verified(self.opened, self.session)):
+        elif current is None or not (self.verified or is_as_verified(self.opened, self.session)):
             self._verify(Revision())
         else:
             planned = plan_step(self.opened, self.session)
@@ -184,19 +191,19 @@ class _Loop:
             self._did(LoopStep(f"planned round {planned.plan.round}: {targets}"))
 
     def _did(self, step: LoopStep) -> None:
-        self.ran.steps.append(step)
-        self.told(step)
+        self.result.steps.append(step)
+        self.on_step(step)
 
     def _verify(self, revision: Revision) -> RoundCheck:
         checked = check_step(self.opened, self.session, revision, max_rounds=self.max_rounds)
         self._did(_verified(checked))
-        self.ran.ended = checked.ended
+        self.result.ended = checked.ended
         self.unjudged = unjudged(checked.report) if checked.report else {}
-        self.looked = True
+        self.verified = True
         return checked
 
     def _revise(self, number: int) -> None:
-        if not self.kept:
+        if not self.saved:
             self._keep(number)
         started = time.monotonic()
         self._did(LoopStep(f"revising in round {number}: {' '.join(self.command)}"))
@@ -210,20 +217,24 @@ class _Loop:
             environment = {"AUTOSCIRUB_PLAN": str(plan), "AUTOSCIRUB_CHANGES": str(changes)}
             try:
                 done = run_program(
-                    self.command, cwd=self.opened.root, seconds=limit, environment=environment, said=self.said
+                    self.command,
+                    cwd=self.opened.root,
+                    seconds=limit,
+                    environment=environment,
+                    on_output=self.on_output,
                 )
             finally:
                 # First of all, whatever else went wrong: nothing may rest on a lock that was touched.
                 touched = locked.put_back()
-            self.kept = False
+            self.saved = False
             if done.timed_out:
                 wrong = f"the reviser did not end within {limit:g} s (rounds.revise_seconds)"
             elif done.status != 0:
-                last = done.output.strip().splitlines()[-1:] or ["it said nothing"]
+                last = done.output.strip().splitlines()[-1:] or ["it printed nothing"]
                 wrong = f"the reviser ended with status {done.status}: {last[0][:200]}"
             else:
                 try:
-                    revision = _told(changes, time.monotonic() - started)
+                    revision = _read_changes(changes, time.monotonic() - started)
                 except SandboxError as error:
                     wrong = str(error)
         if touched:
@@ -235,7 +246,7 @@ class _Loop:
             self._verify(revision)
 
     def _end(self, number: int, event: str, why: str) -> None:
-        """A revision that does not count: nothing follows from it, and a person looks."""
+        """A revision that does not count: nothing follows from it, and a person must look into it."""
         at = now()
         manifest = self.session.manifest
         ended = Ended(state="error", round=number, why=why, at=at)
@@ -243,11 +254,11 @@ class _Loop:
             manifest.loop = manifest.loop.model_copy(update={"ended": ended})
         state = {EVENTS: event_lines(self.session, [Event(event=event, round=number, at=at)])}
         self.session.record(event, at=at, facts={"round": number, "why": why}, state=state)
-        self.ran.ended = ended
+        self.result.ended = ended
         self._did(LoopStep(f"{event}: {why}"))
 
     def _keep(self, number: int) -> None:
-        """Keep the files that the reviser may touch, so that a revision cut off can begin again."""
+        """Save the files that the reviser may touch, so that an interrupted revision can start afresh."""
         bounds = self.opened.config.audit
         left = bounds.keep_round
         files: dict[str, Path] = {}
@@ -263,7 +274,7 @@ class _Loop:
         state = {EVENTS: event_lines(self.session, [Event(event="revising", round=number, at=at)])}
         facts = {"round": number, "before": listed}
         self.session.record("revising", at=at, facts=facts, state=state, before=files)
-        self.kept = True
+        self.saved = True
 
     def resume(self, *, as_is: bool) -> None:
         """Put the files back as they were before a revision that was cut off."""
@@ -295,7 +306,7 @@ class _Loop:
                 aside.keep(path)
                 path.unlink()
         self._restore_state(aside)
-        self.kept = True
+        self.saved = True
         self._did(
             LoopStep(f"round {number}: a revision was cut off; the files were put back, and it starts afresh")
         )
@@ -306,10 +317,10 @@ class _Loop:
         """Put the state files back as the history has them, where the revision had touched them."""
         state = self.opened.state
         for name in sorted(self.session.recorded_state()):
-            kept = self.session.kept(f"state/{name}")
-            if kept is not None and state.read_bytes(name) != kept:
+            recorded = self.session.recorded_file(f"state/{name}")
+            if recorded is not None and state.read_bytes(name) != recorded:
                 aside.keep(state.root / name)
-                state.write_bytes(name, kept)
+                state.write_bytes(name, recorded)
 
 
 def _listed_before(listed: object) -> dict[str, str]:
@@ -329,8 +340,8 @@ def _listed_before(listed: object) -> dict[str, str]:
     return found
 
 
-def _told(path: Path, seconds: float) -> Revision:
-    """What the reviser wrote about its work. Words only: what it changed is seen, not believed."""
+def _read_changes(path: Path, seconds: float) -> Revision:
+    """The reviser's own account of its work. Only words: what it really changed is measured."""
     try:
         data = read_regular(path, limit=_MOST_CHANGES)
         if data is None:
@@ -373,10 +384,10 @@ def _require_rubric_recorded(opened: Project) -> None:
             require_rubric(opened, session)  # it says what is missing
 
 
-def _has_ended(opened: Project, session: Session, ran: LoopResult, *, go_on: bool) -> bool:
-    """Whether the loop has ended and is not gone on with; then `ran` says how, and what stands.
+def _has_ended(opened: Project, session: Session, result: LoopResult, *, go_on: bool) -> bool:
+    """Whether the loop has ended and is not continued; then `result` says how, and what counts.
 
-    An ending stands for the files that it was reached on. Raises TamperedError when what is locked changed.
+    An ending holds for the files that it was reached on. Raises TamperedError when what is locked changed.
     """
     loop = session.manifest.loop
     if loop is None or loop.ended is None:
@@ -384,15 +395,15 @@ def _has_ended(opened: Project, session: Session, ran: LoopResult, *, go_on: boo
     if go_on:
         ended = continue_loop(session)
         if ended is not None:
-            ran.steps.append(LoopStep(f"going on after {ended.state}"))
+            result.steps.append(LoopStep(f"going on after {ended.state}"))
         return False
     require_rubric(opened, session)
     require_settings(opened, session)
     if loop.ended.state != "error" and not is_as_verified(opened, session):
-        why = f"the loop ended ({loop.ended.state}), and what is judged has changed since, or cannot be told"
-        ran.steps.append(LoopStep(f"nothing was done: {why}; `autoscirub check` looks again"))
-        ran.next = "autoscirub check"
-        ran.standing = [
+        why = f"the loop ended ({loop.ended.state}), and what is judged has changed since, or cannot be determined"
+        result.steps.append(LoopStep(f"nothing was done: {why}; `autoscirub check` verifies again"))
+        result.next = "autoscirub check"
+        result.decisions = [
             Decision(
                 subject="requirements",
                 question="Are the requirements met?",
@@ -404,17 +415,17 @@ def _has_ended(opened: Project, session: Session, ran: LoopResult, *, go_on: boo
             )
         ]
         return True
-    ran.ended = loop.ended
-    ran.steps.append(
+    result.ended = loop.ended
+    result.steps.append(
         LoopStep(f"nothing was done: the loop has ended, {loop.ended.state}; --continue goes on")
     )
-    ran.next = "autoscirub audit, or go on with --continue"
-    ran.standing = _standing(opened, session)
+    result.next = "autoscirub audit, or go on with --continue"
+    result.decisions = _current_decisions(opened, session)
     return True
 
 
-def _standing(opened: Project, session: Session) -> list[Decision]:
-    """What counts where nothing was verified just now: the kept answers, and a rerun where one is required."""
+def _current_decisions(opened: Project, session: Session) -> list[Decision]:
+    """What counts where nothing was verified just now: the recorded answers, and a rerun where one is required."""
     report = recorded_model(session, VerificationReport.file_name, VerificationReport)
     return [
         *(report.decisions if report else []),
@@ -425,7 +436,7 @@ def _standing(opened: Project, session: Session) -> list[Decision]:
 def _verified(checked: RoundCheck) -> LoopStep:
     report = checked.report
     if report is None:
-        return LoopStep("looked", checked)
+        return LoopStep("checked", checked)
     counts = f"{report.summary.passed} of {len(report.criteria)} criteria satisfied"
-    asked = f"{len(checked.evaluated)} decided anew, {len(checked.reused)} kept"
+    asked = f"{len(checked.evaluated)} re-evaluated, {len(checked.reused)} reused"
     return LoopStep(f"verified round {report.round}: {counts} ({asked})", checked)

@@ -1,4 +1,4 @@
-"""The revision plan of the open round, and going on after an ending."""
+"""Writing the revision plan of the open round, and continuing a loop that has ended."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from autoscirub.models import CriterionResult, ExecutableRubric
 
-_SHOWN = 20
+_MAX_NAMED = 20
 
 
 @dataclass
@@ -84,8 +84,8 @@ def plan_step(
     if inconclusive and not unmet:
         name, why = next(iter(inconclusive.items()))
         raise CheckError(
-            f"nothing to revise: {len(inconclusive)} of the criteria could not be judged ({name}: {why}); see that the judge "
-            "can be asked, and check again"
+            f"nothing to revise: {len(inconclusive)} of the criteria could not be judged ({name}: {why}); make sure "
+            "that the judge can be asked, and check again"
         )
     chosen = (
         list(targets) if targets is not None else [_target(rubric.model, result) for result in unmet.values()]
@@ -107,7 +107,9 @@ def plan_step(
 
 
 def _named(ids: Sequence[str]) -> str:
-    return ", ".join(ids[:_SHOWN]) + (f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else "")
+    return ", ".join(ids[:_MAX_NAMED]) + (
+        f" and {len(ids) - _MAX_NAMED} more" if len(ids) > _MAX_NAMED else ""
+    )
 
 
 def _target(rubric: ExecutableRubric, result: CriterionResult) -> RevisionTarget:
@@ -121,7 +123,7 @@ def _target(rubric: ExecutableRubric, result: CriterionResult) -> RevisionTarget
 
 
 def continue_loop(session: Session) -> Ended | None:
-    """Go on after an ending, on the record: the next step counts its budget anew. What it ended in."""
+    """Continue after an ending, on the record, with a fresh budget. Returns the ending."""
     loop = session.manifest.loop
     if loop is None or loop.ended is None:
         return None

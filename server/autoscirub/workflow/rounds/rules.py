@@ -1,4 +1,4 @@
-"""Rounds as they lie in the state directory, and the rules of the loop: functions from what there is to what comes.
+"""Reading the rounds in the state directory, and the rules that decide how the loop goes on or ends.
 
 Round N is `verification.json`, then `revision_plan.json`, then `change_summary.json`, in `revisions/round-NNN`.
 """
@@ -18,7 +18,7 @@ from autoscirub.store import decode
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from autoscirub.models import Decision, LoopEnding
+    from autoscirub.models import LoopEnding
     from autoscirub.store import Session
 
 FOLDER = "revisions"
@@ -56,9 +56,11 @@ def round_name(number: int) -> str:
 def read_rounds(session: Session) -> list[Round]:
     """Every folder below `revisions/`, well-formed ones by number, then the odd ones. Writes nothing."""
     folder = session.project.state.root / FOLDER
-    kept = {name.split("/")[1] for name in session.recorded_state() if name.startswith(f"{FOLDER}/round-")}
+    recorded = {
+        name.split("/")[1] for name in session.recorded_state() if name.startswith(f"{FOLDER}/round-")
+    }
     names = {path.name for path in folder.iterdir() if path.is_dir()} if folder.is_dir() else set()
-    rounds = [_read(session, name, lost=name not in names) for name in sorted(names | kept)]
+    rounds = [_read(session, name, lost=name not in names) for name in sorted(names | recorded)]
     return sorted(rounds, key=lambda entry: (entry.number is None, entry.number or 0, entry.name))
 
 
@@ -78,7 +80,7 @@ def _read(session: Session, name: str, *, lost: bool) -> Round:
     for part, model in _PARTS:
         path = f"{FOLDER}/{name}/{part}"
         try:
-            known = known and session.knows(path) == (session.kept(f"state/{path}") is not None)
+            known = known and session.knows(path) == (session.recorded_file(f"state/{path}") is not None)
             data = session.project.state.read_bytes(path)
             if data is None:
                 continue
@@ -94,7 +96,9 @@ def _read(session: Session, name: str, *, lost: bool) -> Round:
         present[part] = value
     if not there:
         return Round(name, number, "empty", False, [f"{name}: holds no part of a round; left alone"])
-    known = known and any(session.kept(f"state/{FOLDER}/{name}/{part}") is not None for part, _ in _PARTS)
+    known = known and any(
+        session.recorded_file(f"state/{FOLDER}/{name}/{part}") is not None for part, _ in _PARTS
+    )
     if not known:
         problems.append(f"{name}: not in the history; counted, and nothing rests on it")
     return Round(name, number, _status(present, problems if known else []), known, problems)
@@ -121,7 +125,7 @@ def next_number(rounds: Sequence[Round]) -> int:
 
 @dataclass(frozen=True)
 class LoopState:
-    """What the end of a loop is decided on, after a verification."""
+    """What decides whether a loop ends, after a verification."""
 
     report: VerificationReport
     previous: VerificationReport | None
@@ -164,19 +168,14 @@ def ending_of(situation: LoopState) -> tuple[LoopEnding, str] | None:
 
 
 def unjudged(report: VerificationReport) -> dict[str, str]:
-    """The criteria for which a judge failed or could not be asked, each with why: no work of a reviser closes that."""
+    """The criteria for which a judge failed or could not be asked, each with why: no revision resolves that."""
     parts = {decision.subject: decision.parts for decision in report.decisions}
     return {
         result.criterion_id: result.evidence_gap
         for result in report.criteria
         if result.status == "error"
-        or any(part.word == NOT_ASKED and not _capped(part) for part in parts.get(result.criterion_id, ()))
+        or any(part.word == NOT_ASKED for part in parts.get(result.criterion_id, ()))
     }
-
-
-def _capped(part: Decision) -> bool:
-    """Whether nobody was asked for the cap alone: a revision opens the next round, and with it the next ask."""
-    return any("judge.asks_per_round" in line for line in part.open)
 
 
 def _same_basis(one: VerificationReport, other: VerificationReport) -> bool:
@@ -186,7 +185,7 @@ def _same_basis(one: VerificationReport, other: VerificationReport) -> bool:
 
 def recorded_model(session: Session, name: str, model: type[Model]) -> Model | None:
     """A state file as the history has it; None when it has none."""
-    data = session.kept(f"state/{name}")
+    data = session.recorded_file(f"state/{name}")
     return _decoded(data, model, name) if data is not None else None
 
 
@@ -200,5 +199,5 @@ def _decoded(data: bytes, model: type[Model], name: str) -> Model:
 
 @lru_cache(maxsize=16)
 def _decoded_once(data: bytes, model: type[Model]) -> Model:
-    # A step looks at the same few files several times. What comes back is shared, so nobody changes it.
+    # A step reads the same few files several times. The model is shared between callers, so nobody may change it.
     return decode(data, model, model.file_name)

@@ -1,4 +1,4 @@
-"""One verification of the criteria as part of a round: which round, with what kept, and how the loop stands then."""
+"""One verification of the criteria within a round: its number, what is reused, and the loop's state after it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from autoscirub.checks import Results
-from autoscirub.checks.criteria import CachedResults, gather, report_of, verify_criteria
+from autoscirub.checks.criteria import CachedResult, gather, report_of, verify_criteria
 from autoscirub.checks.rubric import RUBRIC_LIMIT, RUBRIC_NAME
 from autoscirub.models import (
     Change,
@@ -106,7 +106,7 @@ class RoundCheck:
 
 
 class RoundVerification:
-    """Verifying the criteria as part of a round: which round, with what kept, and how the loop stands then."""
+    """One verification of the criteria within a round. See the module."""
 
     def __init__(
         self, opened: Project, session: Session, revision: Revision, at: str, max_rounds: int | None = None
@@ -142,50 +142,53 @@ class RoundVerification:
         may_ask: bool = False,
     ) -> None:
         earlier = {} if fresh else self._earlier()
-        kept = earlier if self._produced_locally() else {}
+        cached = earlier if self._produced_locally() else {}
         self.inputs = gather(
             self.opened,
             self.rubric.model,
-            kept=kept,
+            cached=cached,
             ignored=self.session.ignored,
             progress=progress,
             rerun=rerun.decision if rerun else None,
         )
         if judge_session is not None:
-            # Also where nobody is asked: whoever reads the record is to know.
+            # Even where nobody is asked: a reader of the record must know.
             judge_session.progress = progress
             self.addressed = judge_session.addressed if may_ask else []
             reader = Reader(judge_session, at=self.at, may_ask=may_ask)
-            self.inputs = reader.read(self.rubric.model, self.inputs, kept=kept, fresh=fresh)
+            self.inputs = reader.read(self.rubric.model, self.inputs, cached=cached, fresh=fresh)
         self.criteria: CriteriaVerification = verify_criteria(
             self.rubric.model,
             self.inputs,
-            kept=kept,
-            claimed={} if kept else earlier,
+            cached=cached,
+            claimed={} if cached else earlier,
             at=self.at,
             fresh=fresh,
         )
         self.report = report_of(self.rubric.model, self.criteria, self.number)
         require_rubric(self.opened, self.session)  # after it, as before it
 
-    def _earlier(self) -> dict[str, CachedResults]:
+    def _earlier(self) -> dict[str, CachedResult]:
         """The answers of the newest verification, each with its Decision."""
         report = recorded_model(self.session, VerificationReport.file_name, VerificationReport)
         if report is None:
             return {}
         decisions = {decision.subject: decision for decision in report.decisions}
         return {
-            result.criterion_id: CachedResults(result, decisions[result.criterion_id], report.round)
+            result.criterion_id: CachedResult(result, decisions[result.criterion_id], report.round)
             for result in report.criteria
             if result.criterion_id in decisions
         }
 
     def _produced_locally(self) -> bool:
-        """Whether it was this machine that reached the newest verification.
+        """Whether this machine made the newest verification.
 
-        A bundle from elsewhere, or one that was made by hand, says what others found: claims, that are decided anew.
+        A bundle from elsewhere, or one that was made by hand, holds the claims of others, which are re-evaluated.
         """
-        data, history = self.session.kept(f"state/{VerificationReport.file_name}"), self.session.history
+        data, history = (
+            self.session.recorded_file(f"state/{VerificationReport.file_name}"),
+            self.session.history,
+        )
         return data is not None and history is not None and history.produced_locally(data)
 
     def fill(
@@ -211,7 +214,7 @@ class RoundVerification:
             events.insert(0, Event(event="revised", round=self.plan.round, at=self.at))
         self._strengthen(state, locked)
         if RUBRIC_NAME not in state and self.opened.state.read_bytes(RUBRIC_NAME) is None:
-            state[RUBRIC_NAME] = self.session.kept(f"state/{RUBRIC_NAME}")
+            state[RUBRIC_NAME] = self.session.recorded_file(f"state/{RUBRIC_NAME}")
         ended = self._loop()
         if ended is not None:
             events.append(Event(event=ended.state, round=self.number, at=self.at))
@@ -249,17 +252,17 @@ class RoundVerification:
             raise RuntimeError("a summary belongs to a plan")
         before = {result.criterion_id: result for result in self.previous.criteria} if self.previous else {}
         after = {result.criterion_id: result for result in self.report.criteria}
-        told = {change.criterion_id: change for change in self.revision.changes}
+        reported = {change.criterion_id: change for change in self.revision.changes}
         changes: list[Change] = []
         for target in self.plan.targets:
-            said = told.get(target.criterion_id)
+            stated = reported.get(target.criterion_id)
             old, new = before.get(target.criterion_id), after.get(target.criterion_id)
             moved = self._moved(old, new)
             changes.append(
                 Change(
                     criterion_id=target.criterion_id,
-                    actions_completed=list(said.actions_completed) if said else [],
-                    artifacts_changed=sorted({*(said.artifacts_changed if said else []), *moved}),
+                    actions_completed=list(stated.actions_completed) if stated else [],
+                    artifacts_changed=sorted({*(stated.artifacts_changed if stated else []), *moved}),
                     remaining_gap="none"
                     if new and new.satisfied
                     else (new.evidence_gap if new else target.gap),
@@ -303,7 +306,7 @@ class RoundVerification:
             and before.state not in {"satisfied", "satisfied_in_reduced_scope"}
             and ended is None
         ):
-            ended = before  # looking again opens nothing; a person goes on
+            ended = before  # verifying again does not reopen the loop; only a person does
         if (
             before is not None
             and ended is not None
@@ -314,14 +317,14 @@ class RoundVerification:
         return ended
 
     def _infeasible(self) -> frozenset[str]:
-        said = {entry.criterion_id for entry in self.revision.infeasible}
+        named = {entry.criterion_id for entry in self.revision.infeasible}
         loop = self.session.manifest.loop
         for entry in self.rounds:
-            # What was said before a person went on no longer stands: they went on to have it tried again.
+            # What was declared before a person continued no longer counts: they continued to have it tried again.
             if entry.known and loop is not None and (entry.number or 0) >= loop.first_round:
                 summary = recorded_model(self.session, f"{FOLDER}/{entry.name}/{SUMMARY}", ChangeSummary)
-                said |= {item.criterion_id for item in summary.infeasible} if summary else set()
-        return frozenset(said)
+                named |= {item.criterion_id for item in summary.infeasible} if summary else set()
+        return frozenset(named)
 
     @property
     def based_on(self) -> dict[str, str]:
@@ -339,7 +342,7 @@ class RoundVerification:
             found |= {entry.path: entry.sha256 for entry in decision.evidence if entry.path and entry.sha256}
         if inputs.report is not None and inputs.report.path and inputs.report.sha256:
             found[inputs.report.path] = inputs.report.sha256
-        for reading in inputs.readings.values():
+        for reading in inputs.judge_answers.values():
             found |= {
                 entry.path: entry.sha256 for entry in reading.decision.evidence if entry.path and entry.sha256
             }
@@ -351,12 +354,12 @@ def event_lines(session: Session, events: Sequence[Event]) -> bytes:
 
     One that does not begin as the history has it is set aside, and the history's goes on.
     """
-    kept, lines = session.kept(f"state/{EVENTS}"), session.project.state.read_bytes(EVENTS)
-    if kept is not None and (lines is None or not lines.startswith(kept)):
+    recorded, lines = session.recorded_file(f"state/{EVENTS}"), session.project.state.read_bytes(EVENTS)
+    if recorded is not None and (lines is None or not lines.startswith(recorded)):
         if lines is not None:
             aside = session.project.state.move_aside(EVENTS, mark=ASIDE_MARK)
             session.notices.append(f"{EVENTS}: was not as the history has it; set aside as {aside}")
-        lines = kept
+        lines = recorded
     lines = lines or b""
     if lines and not lines.endswith(b"\n"):
         lines += b"\n"

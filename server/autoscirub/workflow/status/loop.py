@@ -1,4 +1,4 @@
-"""Where the requirements stand: the rubric and its lock, the kept report, the round and the loop."""
+"""The status of the requirements: the rubric and its lock, the recorded report, the round and the loop."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 
 def look_at_requirements(opened: Project, session: Session, found: Status) -> NextStep | None:
-    """Add what there is to say of the requirements to `found`; the next step, None where they ask for none."""
+    """Add the status of the requirements to `found`; returns the next step, None where they ask for none."""
     lock = session.recorded_locks.rubric
     if lock is None:
         try:
             rubric = load_rubric(opened)
         except CheckError as error:
             found.faults.append(str(error))
-            return NextStep("autoscirub freeze --dry-run", "the rubric has faults; it lists them")
+            return NextStep("autoscirub freeze --dry-run", "the rubric has faults; it lists them", "freeze")
         return _not_frozen(rubric, found) if rubric is not None else None
     try:
         rubric, _ = require_rubric(opened, session)
@@ -44,7 +44,9 @@ def look_at_requirements(opened: Project, session: Session, found: Status) -> Ne
         found.faults.append(str(error))
         found.decisions.append(_decision(lock.source, Answer.DOES_NOT_HOLD, "not as frozen", None, None))
         return NextStep(
-            "autoscirub check", "it names what changed; restore that, or change the scope on the record"
+            "autoscirub check",
+            "it names what changed; restore that, or change the scope on the record",
+            "restore",
         )
     note = f"frozen at {lock.frozen_at}; {len(lock.criteria)} criteria"
     found.decisions.append(_decision(lock.source, Answer.HOLDS, "frozen", rubric.source_sha256, note))
@@ -63,16 +65,18 @@ def _not_frozen(rubric: Rubric, found: Status) -> NextStep:
     )
     if lint.faults:
         return NextStep(
-            "autoscirub freeze --dry-run", f"{rubric.source} has {len(lint.faults)} faults; it lists them"
+            "autoscirub freeze --dry-run",
+            f"{rubric.source} has {len(lint.faults)} faults; it lists them",
+            "freeze",
         )
-    return NextStep("autoscirub freeze", "the requirements are ready to be fixed")
+    return NextStep("autoscirub freeze", "the requirements are ready to be frozen", "freeze")
 
 
 def _loop(opened: Project, session: Session, found: Status) -> NextStep:
     report = recorded_model(session, VerificationReport.file_name, VerificationReport)
     current = current_round(read_rounds(session))
     if report is None or current is None:
-        return NextStep("autoscirub check", "the requirements were not looked at yet")
+        return NextStep("autoscirub check", "the requirements have not been checked yet")
     counts = f"{report.summary.passed} of {len(report.criteria)} criteria satisfied, round {report.round}"
     stale = current.status == "open" and not is_as_verified(opened, session)
     found.loop = _view(session, report, current, stale=stale)
@@ -86,13 +90,13 @@ def _loop(opened: Project, session: Session, found: Status) -> NextStep:
                 f"what is judged has changed; it was {counts}",
             )
         )
-        return NextStep("autoscirub check", "the kept report is stale")
+        return NextStep("autoscirub check", "the recorded report is stale")
     unmet = any(result.status == "not_satisfied" for result in report.criteria)
-    told = Answer.HOLDS if report.all_satisfied else Answer.DOES_NOT_HOLD if unmet else Answer.INCONCLUSIVE
+    answer = Answer.HOLDS if report.all_satisfied else Answer.DOES_NOT_HOLD if unmet else Answer.INCONCLUSIVE
     loop = session.manifest.loop
     ended = loop.ended if loop is not None else None
     word = ended.state.replace("_", " ") if ended else current.status
-    found.decisions.append(_decision("requirements", told, word, None, counts))
+    found.decisions.append(_decision("requirements", answer, word, None, counts))
     if ended is not None:
         return NextStep("autoscirub audit", f"the loop has ended: {ended.why}")
     if current.status == "planned":
@@ -118,12 +122,12 @@ def _view(session: Session, report: VerificationReport, current: Round, *, stale
         ],
         inconclusive=inconclusive,
         targets=[target.criterion_id for target in plan.targets] if plan is not None else [],
-        beside=_beside(session),
+        other_failures=_other_failures(session),
     )
 
 
-def _beside(session: Session) -> list[str]:
-    """What the newest check says of the report's numbers and of the rerun, where that is no *holds*."""
+def _other_failures(session: Session) -> list[str]:
+    """What the newest check found of the report's numbers and the rerun, where that is not *holds*."""
     for commit in session.history.commits() if session.history else []:
         if commit.event == "check":
             numbers, rerun = commit.facts.get("numbers"), commit.facts.get("rerun")
@@ -139,13 +143,15 @@ def _beside(session: Session) -> list[str]:
 
 
 def _decision(subject: str, answer: Answer, word: str, sha256: str | None, note: str | None) -> Decision:
-    told = answer is not Answer.INCONCLUSIVE
+    conclusive = answer is not Answer.INCONCLUSIVE
     return Decision(
         subject=subject,
         question="Are the requirements met?" if subject == "requirements" else "Are the requirements fixed?",
         answer=answer,
         word=word,
-        evidence=[Evidence(path=subject if sha256 else None, sha256=sha256, note=note if told else None)],
-        open=[] if told or note is None else [note],
+        evidence=[
+            Evidence(path=subject if sha256 else None, sha256=sha256, note=note if conclusive else None)
+        ],
+        open=[] if conclusive or note is None else [note],
         at=now(),
     )

@@ -1,4 +1,4 @@
-"""Where a project stands: where its state is and why, what exists, what is valid, what comes next."""
+"""The status of a project: where its state is and why, what exists, what is valid, what to do next."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def status(project: str | Path | None = None, *, state_dir: str | Path | None = None) -> Status:
-    """Look at a project. Raises ConfigError where it cannot even be found; other faults are listed."""
+    """The status of a project. Raises ConfigError where it cannot even be found; other faults are listed."""
     opened = open_project(project, state_dir)
     place, policy = opened.location, opened.location.config.policy
     found = Status(
@@ -69,13 +69,9 @@ def _first(predictions: NextStep | None, requirements: NextStep | None) -> NextS
         return (
             predictions or requirements or NextStep("autoscirub init", f"there is no {PREDICTIONS_NAME} yet")
         )
-    if "freeze" in requirements.command and "freeze" not in predictions.command:
+    if requirements.kind == "freeze" and predictions.kind != "freeze":
         return requirements
-    return (
-        predictions
-        if "freeze" in predictions.command or "names what changed" in predictions.why
-        else requirements
-    )
+    return requirements if predictions.kind == "look" else predictions
 
 
 def _look(opened: Project, session: Session, found: Status) -> NextStep | None:
@@ -89,7 +85,9 @@ def _look(opened: Project, session: Session, found: Status) -> NextStep | None:
     except (CheckError, CorruptError) as error:
         found.faults.append(str(error))
         found.decisions.append(_predictions(data, Answer.DOES_NOT_HOLD, "not as frozen", None))
-        return NextStep("autoscirub verify", "it names what changed; restore that, or unfreeze on the record")
+        return NextStep(
+            "autoscirub verify", "it names what changed; restore that, or unfreeze on the record", "restore"
+        )
     note = freeze_note(lock, earlier_results(session))
     found.decisions.append(_predictions(data, Answer.HOLDS, "frozen", f"frozen at {lock.frozen_at}; {note}"))
     return _outcome(opened, session, found)
@@ -99,50 +97,57 @@ def _unfrozen(data: bytes | None, found: Status) -> NextStep | None:
     if data is None:
         return None
     lint = lint_predictions(data)
-    faults = f"not frozen; {len(lint.faults)} faults to mend first" if lint.faults else "not frozen yet"
+    faults = f"not frozen; {len(lint.faults)} faults to fix first" if lint.faults else "not frozen yet"
     found.decisions.append(_predictions(data, Answer.INCONCLUSIVE, "not frozen", faults))
     if lint.faults:
         return NextStep(
-            "autoscirub freeze --dry-run", f"{PREDICTIONS_NAME} has {len(lint.faults)} faults; it lists them"
+            "autoscirub freeze --dry-run",
+            f"{PREDICTIONS_NAME} has {len(lint.faults)} faults; it lists them",
+            "freeze",
         )
-    return NextStep("autoscirub freeze", "the predictions are ready to be fixed")
+    return NextStep("autoscirub freeze", "the predictions are ready to be frozen", "freeze")
 
 
 def _outcome(opened: Project, session: Session, found: Status) -> NextStep:
-    kept = opened.state.read(Verification)
-    unknown = kept is not None and not session.knows(Verification.file_name)
-    if kept is None:
+    recorded = opened.state.read(Verification)
+    unknown = recorded is not None and not session.knows(Verification.file_name)
+    if recorded is None:
         why = (
             "the predictions are frozen"
             if found.results_exist
             else "run the code first: there are no results yet"
         )
         return NextStep("autoscirub verify", why)
-    stale = _stale(opened, kept, found.results)
+    stale = _stale(opened, recorded, found.results)
     if unknown:  # whatever it says, nothing rests on it
         stale = [f"{Verification.file_name} is not in the history as it lies there", *stale]
     if stale:
         found.decisions.append(
             Decision(
                 subject="outcome",
-                question="Does the kept outcome still stand?",
+                question="Is the recorded outcome still valid?",
                 answer=Answer.INCONCLUSIVE,
                 word="stale",
-                open=[*([] if unknown else [f"it said {kept.headline}"]), *stale],
+                open=[*([] if unknown else [f"it said {recorded.headline}"]), *stale],
                 at=now(),
             )
         )
-        return NextStep("autoscirub verify", "the kept outcome is stale")
-    found.decisions += kept.decisions
+        return NextStep("autoscirub verify", "the recorded outcome is stale")
+    found.decisions += recorded.decisions
     return NextStep(
-        "autoscirub verify", f"the outcome stands; verify again after a change ({kept.outcome} at {kept.at})"
+        "autoscirub verify",
+        f"the outcome stands; verify again after a change ({recorded.outcome} at {recorded.at})",
     )
 
 
-def _stale(opened: Project, kept: Verification, results: str) -> list[str]:
-    reached = {PREDICTIONS_NAME: kept.digests.prereg, results: kept.digests.results, **kept.digests.artifacts}
+def _stale(opened: Project, recorded: Verification, results: str) -> list[str]:
+    basis = {
+        PREDICTIONS_NAME: recorded.digests.prereg,
+        results: recorded.digests.results,
+        **recorded.digests.artifacts,
+    }
     changed: list[str] = []
-    for path, digest in reached.items():
+    for path, digest in basis.items():
         target = opened.root / path
         if (sha256_file(target) if target.is_file() else None) != digest:
             changed.append(f"{path} is not what it was")
@@ -150,14 +155,14 @@ def _stale(opened: Project, kept: Verification, results: str) -> list[str]:
 
 
 def _predictions(data: bytes | None, answer: Answer, word: str, note: str | None) -> Decision:
-    told = answer is not Answer.INCONCLUSIVE
+    conclusive = answer is not Answer.INCONCLUSIVE
     digest = sha256_bytes(data) if data is not None else None
     return Decision(
         subject=PREDICTIONS_NAME,
         question="Are the predictions fixed?",
         answer=answer,
         word=word,
-        evidence=[Evidence(path=PREDICTIONS_NAME, sha256=digest, note=note if told else None)],
-        open=[] if told or note is None else [note],
+        evidence=[Evidence(path=PREDICTIONS_NAME, sha256=digest, note=note if conclusive else None)],
+        open=[] if conclusive or note is None else [note],
         at=now(),
     )

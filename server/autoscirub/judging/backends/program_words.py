@@ -1,8 +1,8 @@
-"""What the words of a `command` judge start: a script by its path, code that stands in the words, or a module.
+"""Works out what the command line of a `command` judge starts: a script, inline code, or a module.
 
 The judge is started in the blinded workspace, so a relative path would mean a file under judgement, which whoever is
-judged may have put there. How each interpreter takes its words is a table. Where a word could be read in two ways, it
-is read as a file: refused in vain costs an edit, and a judge that the judged one wrote decides what it likes.
+judged may have put there. How each interpreter reads its command line is a table. Where a word is ambiguous, it
+counts as a file: a needless refusal costs an edit; a judge that the judged party wrote decides what it likes.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class _Takes(NamedTuple):
     """The options of an interpreter that come before its script."""
 
     inline: str = ""
-    """Letters with which the code, or a module's name, stands in the words: no script follows."""
+    """Letters after which the code, or a module's name, follows on the command line: there is no script."""
     valued: str = ""
     """Letters whose value is the rest of their word, or else the next one."""
     attached: str = ""
-    """Letters whose value is the rest of their word, also where that is nothing."""
+    """Letters whose value is the rest of their word, even where that is empty."""
     long_inline: tuple[str, ...] = ()
     long_valued: tuple[str, ...] = ()
     """Whose value is the next word; `--name=value` is one word for all."""
@@ -64,9 +64,9 @@ _LAUNCHERS = frozenset({
     "prlimit", "pyenv", "rye", "setsid", "stdbuf", "strace", "sudo", "taskset", "time", "timeout", "unbuffer",
     "uv", "uvx", "xargs", "yarn",
 })  # fmt: skip
-"""Programs that start the one that their words name."""
+"""Programs that start the one named on their command line."""
 _FORGETS = ("-", "-i", "--ignore-environment", "sudo", "doas")
-"""Words of a launcher by which it passes on no environment."""
+"""Words with which a launcher does not pass on the environment."""
 
 _SCRIPTS = (".py", ".sh", ".js", ".mjs", ".ts", ".R", ".r", ".jl", ".pl", ".rb", ".php", ".lua")
 
@@ -79,7 +79,7 @@ class Started(NamedTuple):
     modules: bool = False
     """Whether Python is started such that it looks for modules in the folder where it is started."""
     deaf: str | None = None
-    """The word for which it does not hear `PYTHONSAFEPATH`, which would keep those out."""
+    """The word that makes it ignore `PYTHONSAFEPATH`, which would keep those modules out."""
     guessed: bool = False
     """Whether `script` may be no file: what a launcher's words mean is not known."""
 
@@ -114,7 +114,7 @@ def _is_ours(word: str) -> bool:
 
 
 def _of_interpreter(kind: str, words: Sequence[str]) -> Started:
-    """What an interpreter starts with `words` after it: the first of them that is no option, or what stands inline."""
+    """What an interpreter starts with `words` after it: the first that is not an option, or inline code."""
     takes, flags = _INTERPRETERS[kind], ""
     rest = list(words)
     first = True
@@ -140,12 +140,12 @@ def _of_interpreter(kind: str, words: Sequence[str]) -> Started:
             wants = bool(letter) and letter in takes.valued and not value
         value = rest.pop(0) if wants and rest else value
         if re.match(r"\.{1,2}(/|$)", value):
-            return Started(value)  # what is loaded before the script is no less than a script
+            return Started(value)  # what is loaded before the script runs just like a script
     return Started()
 
 
 def _read_letters(word: str, takes: _Takes) -> tuple[str, str, str]:
-    """The plain letters of a word of options, the first that takes something, and what stands after that."""
+    """The plain letters of a word of options, the first letter that takes a value, and what follows it."""
     place = next(
         (at for at, letter in enumerate(word) if letter in takes.inline + takes.valued + takes.attached), None
     )

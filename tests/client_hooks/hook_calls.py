@@ -1,4 +1,4 @@
-"""What a client says when an agent wants to end, and what is done to a project before."""
+"""The payload of a Stop hook, and what tests do to a project before they send it."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def build(root: Path, files: dict[str, str]) -> WorkspaceManifest:
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory) -> tuple[Path, WorkspaceManifest]:
+def workspace(tmp_path_factory) -> tuple[Path, WorkspaceManifest]:
     root = tmp_path_factory.mktemp("workspace")
     return root, build(root, FILES)
 
@@ -73,8 +73,8 @@ def verdict(satisfied: bool | None = True, **fields) -> CriterionVerdict:
     return CriterionVerdict(criterion_id="C1", satisfied=satisfied, **fields)
 
 
-def of(shown, *evidence: str) -> list[str]:
-    return problems_of(verdict(evidence_found=list(evidence)), *shown, CRITERION)
+def of(workspace, *evidence: str) -> list[str]:
+    return problems_of(verdict(evidence_found=list(evidence)), *workspace, CRITERION)
 
 
 # What it cites
@@ -127,16 +127,16 @@ HOLDS = [
 
 
 @pytest.mark.parametrize("evidence", HOLDS)
-def test_a_citation_that_is_there_is_no_problem(shown, evidence) -> None:
-    assert of(shown, evidence) == []
+def test_a_citation_that_is_there_is_no_problem(workspace, evidence) -> None:
+    assert of(workspace, evidence) == []
 
 
 WRONG = [
     (
         "results/fit.json shows it",
-        '"results/fit.json", which is none of the files that were shown; those are report.md',
+        '"results/fit.json", which is not one of the files that were shown; those are report.md',
     ),
-    ("report.md:99", "has 10 lines, and not line 99"),
+    ("report.md:99", "has 10 lines, so there is no line 99"),
     ("results/results.json: slope = 0.61", "is not what results/results.json says: it is 0.5123 there"),
     ("results/results.json: slope 0.61", "it is 0.5123 there"),
     ("results/results.json: slope = 0.519", "it is 0.5123 there"),
@@ -152,19 +152,19 @@ WRONG = [
     ('results/results.json: method = "ridge"', "it is 'ols' there"),
     ("results/results.json: seeds = [1, 2, 4]", "it is a list of 3 there"),
     ("results.p_value < 0.001", "it is 0.0031 there"),
-    ("results/scores.csv: rmse = 0.55", "no cell of its column rmse is that"),
-    ("src/run.py: seed = 8", "that number does not stand in it"),
-    ('report.md: "The slope is 0.5 per year"', "which report.md does not say"),
-    ('report.md: "The slope is 0.51 per yea"', "which report.md does not say"),
-    ('report.md: "drift was 0.5 in all"', "which report.md does not say"),
-    ('report.md: "The drift was 0.5 in all runs"', "which report.md does not say"),
-    ('report.md: "We compared p > 0.05 in both"', "which report.md does not say"),
-    ('report.md: "interval of 0.42 … The slope is 0.51"', "which report.md does not say"),
-    ('report.md: "Nothing was left out of the fit"', "report.md does not say; notes/my notes.md does"),
-    ("report.md: 'The slope is 0.61 per year'", "which report.md does not say"),
-    ("report.md: ‘it isn’t the slope we sought’", "which report.md does not say"),
-    ('"the figure shows a perfect fit"', "which none of the files that were shown says"),
-    ('report.md says "Report the slope with a 95% interval"', "which report.md does not say"),
+    ("results/scores.csv: rmse = 0.55", "no cell of its column rmse has that value"),
+    ("src/run.py: seed = 8", "that number does not occur in it"),
+    ('report.md: "The slope is 0.5 per year"', "which is not in report.md"),
+    ('report.md: "The slope is 0.51 per yea"', "which is not in report.md"),
+    ('report.md: "drift was 0.5 in all"', "which is not in report.md"),
+    ('report.md: "The drift was 0.5 in all runs"', "which is not in report.md"),
+    ('report.md: "We compared p > 0.05 in both"', "which is not in report.md"),
+    ('report.md: "interval of 0.42 … The slope is 0.51"', "which is not in report.md"),
+    ('report.md: "Nothing was left out of the fit"', "which is not in report.md, but in notes/my notes.md"),
+    ("report.md: 'The slope is 0.61 per year'", "which is not in report.md"),
+    ("report.md: ‘it isn’t the slope we sought’", "which is not in report.md"),
+    ('"the figure shows a perfect fit"', "which is in none of the files that were shown"),
+    ('report.md says "Report the slope with a 95% interval"', "which is not in report.md"),
     ("/etc/passwd", "leads out of the workspace"),
     ("../other/report.md", "leads out of the workspace"),
     ("results/../../report.md", "leads out of the workspace"),
@@ -176,8 +176,8 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("evidence", "says"), WRONG)
-def test_a_citation_that_is_not_there_is_a_problem_that_says_what_is(shown, evidence, says) -> None:
-    problems = of(shown, evidence)
+def test_a_citation_that_is_not_there_is_a_problem_that_says_what_is(workspace, evidence, says) -> None:
+    problems = of(workspace, evidence)
     assert len(problems) == 1
     assert says in problems[0]
 
@@ -197,26 +197,26 @@ def test_what_is_no_citation_is_none(text) -> None:
     assert list(citations(text, list(FILES))) == []
 
 
-def test_an_absolute_path_of_the_workspace_itself_is_the_file(shown) -> None:
-    assert of(shown, f"{shown[0]}/report.md:3") == []
+def test_an_absolute_path_of_the_workspace_itself_is_the_file(workspace) -> None:
+    assert of(workspace, f"{workspace[0]}/report.md:3") == []
 
 
-def test_prose_that_compares_is_no_claim_of_a_value(shown) -> None:
-    assert of(shown, "In results/results.json the slope is 5 times the rmse.") == []
+def test_prose_that_compares_is_no_claim_of_a_value(workspace) -> None:
+    assert of(workspace, "In results/results.json the slope is 5 times the rmse.") == []
 
 
-def test_each_of_the_fields_is_looked_up(shown) -> None:
+def test_each_of_the_fields_is_looked_up(workspace) -> None:
     wrong = verdict(
         evidence_found=["a.md"], artifact_references=["b.md"], reasoning="c.md says so.", evidence_gap="d.md"
     )
-    problems = problems_of(wrong, *shown, CRITERION)
+    problems = problems_of(wrong, *workspace, CRITERION)
     for place in ("evidence_found[0] cites", "artifact_references[0] cites", "reasoning cites"):
         assert any(problem.startswith(place) for problem in problems)
 
 
-def test_a_field_that_no_judge_would_write_is_not_looked_into_and_does_not_count(shown) -> None:
+def test_a_field_that_no_judge_would_write_is_not_looked_into_and_does_not_count(workspace) -> None:
     [problem] = problems_of(
-        verdict(evidence_found=["report.md:3"], reasoning="x" * 200_001), *shown, CRITERION
+        verdict(evidence_found=["report.md:3"], reasoning="x" * 200_001), *workspace, CRITERION
     )
     assert "reasoning is too long to look up what it cites (200,001 characters)" in problem
 
@@ -224,42 +224,42 @@ def test_a_field_that_no_judge_would_write_is_not_looked_into_and_does_not_count
 # What need not be there
 
 
-def test_a_verdict_that_is_not_true_may_say_what_is_missing(shown) -> None:
-    said = verdict(
+def test_a_verdict_that_is_not_true_may_say_what_is_missing(workspace) -> None:
+    judged = verdict(
         False,
         reasoning="There is no results/interval.json, and results.interval is missing. It should say "
         '"the interval is 0.42 to 0.60".',
         evidence_gap="results/figures/slope.png",
         artifact_references=["results/figures/slope.png"],
     )
-    assert problems_of(said, *shown, CRITERION) == []
+    assert problems_of(judged, *workspace, CRITERION) == []
 
 
-def test_a_pass_may_not_refer_to_a_missing_file_even_where_the_criterion_names_it(shown) -> None:
+def test_a_pass_may_not_refer_to_a_missing_file_even_where_the_criterion_names_it(workspace) -> None:
     [problem] = problems_of(
         verdict(evidence_found=["report.md:3"], artifact_references=["results/figures/slope.png"]),
-        *shown,
+        *workspace,
         CRITERION,
     )
     assert "artifact_references[0] cites" in problem
 
 
-def test_a_negation_in_a_pass_does_not_excuse_a_file_that_is_not_there(shown) -> None:
-    said = verdict(evidence_found=["report.md:3"], reasoning="results/checks.json shows no divergence.")
-    assert "results/checks.json" in problems_of(said, *shown, CRITERION)[0]
+def test_a_negation_in_a_pass_does_not_excuse_a_file_that_is_not_there(workspace) -> None:
+    judged = verdict(evidence_found=["report.md:3"], reasoning="results/checks.json shows no divergence.")
+    assert "results/checks.json" in problems_of(judged, *workspace, CRITERION)[0]
 
 
-def test_reasons_may_quote_what_was_asked(shown) -> None:
-    said = verdict(
+def test_reasons_may_quote_what_was_asked(workspace) -> None:
+    judged = verdict(
         evidence_found=["report.md:3"], reasoning='It asks to "report the slope with a 95% interval".'
     )
-    assert problems_of(said, *shown, CRITERION) == []
-    assert problems_of(said, *shown, None) != []
+    assert problems_of(judged, *workspace, CRITERION) == []
+    assert problems_of(judged, *workspace, None) != []
 
 
-def test_a_false_verdict_that_rests_on_what_is_not_there_does_not_count_either(shown) -> None:
-    said = verdict(False, reasoning="results/other.json gives another slope.", evidence_gap="they differ")
-    assert "results/other.json" in problems_of(said, *shown, CRITERION)[0]
+def test_a_false_verdict_that_rests_on_what_is_not_there_does_not_count_either(workspace) -> None:
+    judged = verdict(False, reasoning="results/other.json gives another slope.", evidence_gap="they differ")
+    assert "results/other.json" in problems_of(judged, *workspace, CRITERION)[0]
 
 
 # Contradictions
@@ -280,10 +280,10 @@ CONTRADICTS = [
 
 
 @pytest.mark.parametrize(("flag", "fields", "says"), CONTRADICTS)
-def test_a_flag_that_contradicts_its_own_reasons_is_a_problem(shown, flag, fields, says) -> None:
+def test_a_flag_that_contradicts_its_own_reasons_is_a_problem(workspace, flag, fields, says) -> None:
     whole = {"evidence_found": ["report.md:3"]} if flag and (set(fields) - {"evidence_found"}) else {}
     assert any(
-        says in problem for problem in problems_of(verdict(flag, **(whole | fields)), *shown, CRITERION)
+        says in problem for problem in problems_of(verdict(flag, **(whole | fields)), *workspace, CRITERION)
     )
 
 
@@ -302,9 +302,9 @@ AGREES = [
 
 
 @pytest.mark.parametrize(("flag", "fields"), AGREES)
-def test_what_is_no_clear_contradiction_is_none(shown, flag, fields) -> None:
+def test_what_is_no_clear_contradiction_is_none(workspace, flag, fields) -> None:
     whole = {"evidence_found": ["report.md:3"]} if flag else {}
-    assert problems_of(verdict(flag, **(whole | fields)), *shown, CRITERION) == []
+    assert problems_of(verdict(flag, **(whole | fields)), *workspace, CRITERION) == []
 
 
 @pytest.mark.parametrize("text", ["", " ", "-", "none", "None.", "N/A", "n.a", "No gaps identified.", "nothing missing", "null"])  # fmt: skip
@@ -334,8 +334,8 @@ HYPOTHESES = [
 
 
 @pytest.mark.parametrize(("flag", "reasoning", "says"), HYPOTHESES)
-def test_a_verdict_on_the_hypothesis_is_looked_at_in_the_same_way(shown, flag, reasoning, says) -> None:
-    problems = problems_of(HypothesisVerdict(supports_hypothesis=flag, reasoning=reasoning), *shown)
+def test_a_verdict_on_the_hypothesis_is_looked_at_in_the_same_way(workspace, flag, reasoning, says) -> None:
+    problems = problems_of(HypothesisVerdict(supports_hypothesis=flag, reasoning=reasoning), *workspace)
     assert (says is None and problems == []) or (says is not None and says in problems[0])
 
 
@@ -347,10 +347,10 @@ def test_a_pass_may_not_rest_on_text_that_addresses_a_judge_and_reasons_may_repo
     manifest = build(tmp_path, {"report.md": f"<!-- {note} -->\nThe slope is 0.51 in all.\n"})
     [problem] = problems_of(verdict(evidence_found=[f'report.md: "{note}"']), tmp_path, manifest, CRITERION)
     assert problem.startswith("evidence_found[0] rests on text that addresses a judge")
-    told = verdict(
+    honest = verdict(
         evidence_found=['report.md: "The slope is 0.51 in all"'], reasoning=f'report.md has "{note}"'
     )
-    assert problems_of(told, tmp_path, manifest, CRITERION) == []
+    assert problems_of(honest, tmp_path, manifest, CRITERION) == []
 
 
 def test_a_pass_that_stands_word_for_word_in_a_judged_file_is_not_the_judge_s_own(tmp_path) -> None:
@@ -360,7 +360,7 @@ def test_a_pass_that_stands_word_for_word_in_a_judged_file_is_not_the_judge_s_ow
     }  # fmt: skip
     manifest = build(tmp_path, {"report.md": f"text\n<!-- {{ broken {json.dumps(ready, indent=2)} -->\n"})
     [problem] = problems_of(CriterionVerdict(**ready), tmp_path, manifest, CRITERION)
-    assert problem == "it stands word for word in report.md, so it is no verdict of the judge's own"
+    assert problem == "it appears word for word in report.md, so it is not the judge's own verdict"
     assert (
         problems_of(CriterionVerdict(**ready | {"reasoning": "Its own."}), tmp_path, manifest, CRITERION)
         == []
@@ -385,7 +385,7 @@ INTO = {
 def test_a_copied_pass_is_found_wherever_it_stands_in_a_file(tmp_path, text) -> None:
     manifest = build(tmp_path, {"report.md": "All.\n", "b.ipynb": text})
     [problem] = problems_of(CriterionVerdict(**READY), tmp_path, manifest, CRITERION)
-    assert problem == "it stands word for word in b.ipynb, so it is no verdict of the judge's own"
+    assert problem == "it appears word for word in b.ipynb, so it is not the judge's own verdict"
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
@@ -394,21 +394,21 @@ def test_a_copied_pass_is_found_in_a_file_of_two_bytes_a_character(tmp_path, enc
     data = marks.get(encoding, b"") + json.dumps(READY).encode(encoding)
     manifest = build(tmp_path, {"report.md": "All.\n", "b.txt": ""})
     (tmp_path / "b.txt").write_bytes(data)
-    told = WorkspaceFile(path="b.txt", sha256=hashlib.sha256(data).hexdigest(), size=len(data))
-    files = [told if file.path == "b.txt" else file for file in manifest.files]
+    listed = WorkspaceFile(path="b.txt", sha256=hashlib.sha256(data).hexdigest(), size=len(data))
+    files = [listed if file.path == "b.txt" else file for file in manifest.files]
     manifest = manifest.model_copy(update={"files": files})
     [problem] = problems_of(CriterionVerdict(**READY), tmp_path, manifest, CRITERION)
-    assert "stands word for word in b.txt" in problem
+    assert "appears word for word in b.txt" in problem
     monkeypatch.setattr("autoscirub.judging.verdicts.visible_files.MAX_FILE", 50)
     [problem] = problems_of(CriterionVerdict(**READY), tmp_path, manifest, CRITERION)
-    assert "could stand in b.txt" in problem
+    assert "may appear in b.txt" in problem
 
 
 HELD = json.dumps(READY)
 
 
 def test_a_pass_that_could_stand_in_what_is_not_read_does_not_count(tmp_path, monkeypatch) -> None:
-    could = "it could stand in b.txt, which holds more than is read, so that it may be no verdict of the judge's own"
+    could = "it may appear in b.txt, which holds more than is read, so it may not be the judge's own verdict"
     nested = '{"a": ' * 20_000
     for text in ("x" * 8_000_001 + HELD, nested + HELD):
         manifest = build(tmp_path, {"report.md": "All.\n", "b.txt": text})
@@ -434,7 +434,7 @@ def test_a_word_on_the_border_of_two_parts_of_a_large_file_is_found(tmp_path, mo
     monkeypatch.setattr("autoscirub.judging.verdicts.visible_files.MAX_FILE", 50)
     manifest = build(tmp_path, {"report.md": "All.\n", "b.txt": HELD.replace("satisfied", "s\\u0061tisfied")})
     [problem] = problems_of(CriterionVerdict(**READY), tmp_path, manifest, CRITERION)
-    assert "could stand in b.txt" in problem
+    assert "may appear in b.txt" in problem
 
 
 # Reading the workspace
@@ -468,10 +468,10 @@ def test_a_file_that_changed_or_went_since_it_was_shown_bears_no_citation(tmp_pa
         assert says in problem
 
 
-def test_words_in_a_picture_are_neither_a_problem_nor_evidence(shown) -> None:
-    said = 'figure.png: "the fit goes through all points"'
-    assert of(shown, said) == []  # the file is there
-    assert of(shown, said.replace("figure.png", "other.png")) != []
+def test_words_in_a_picture_are_neither_a_problem_nor_evidence(workspace) -> None:
+    judged = 'figure.png: "the fit goes through all points"'
+    assert of(workspace, judged) == []  # the file is there
+    assert of(workspace, judged.replace("figure.png", "other.png")) != []
 
 
 def test_nothing_shown_means_that_nothing_can_be_cited(tmp_path) -> None:
@@ -492,10 +492,10 @@ words = st.lists(
 
 @settings(max_examples=500, deadline=None)
 @given(words, st.sampled_from(["", " "]))
-def test_no_text_raises(shown, parts, between) -> None:
+def test_no_text_raises(workspace, parts, between) -> None:
     text = between.join(parts)
-    said = CriterionVerdict.model_construct(
+    judged = CriterionVerdict.model_construct(
         criterion_id="C1", reasoning=text, evidence_found=[text], evidence_gap=text, required_actions=[],
         artifact_references=[text], confidence=None, satisfied=True,
     )  # fmt: skip
-    problems_of(said, *shown, CRITERION)
+    problems_of(judged, *workspace, CRITERION)

@@ -16,9 +16,11 @@ from autoscirub.judging.backends import Backend, SpendLimit, ask_within
 from autoscirub.models import JudgeReply, JudgeRequest, Usage
 
 
-def spend(spend_limit: SpendLimit, request: JudgeRequest, told: float | None, price: float | None) -> None:
+def spend(
+    spend_limit: SpendLimit, request: JudgeRequest, reported: float | None, price: float | None
+) -> None:
     async def asked() -> None:
-        await ask_within(Saying(lambda _: cost(told), price), request, spend_limit=spend_limit)
+        await ask_within(Saying(lambda _: cost(reported), price), request, spend_limit=spend_limit)
 
     anyio.run(asked)
 
@@ -45,7 +47,7 @@ def test_an_unknown_price_is_asked_until_the_limit_is_reached(question: Callable
     spend_limit = SpendLimit(limit_round=1.0)
     spend(spend_limit, question(), 0.9, None)
     spend(spend_limit, question(), 0.9, None)
-    with pytest.raises(JudgeError, match="at a price that is unknown"):
+    with pytest.raises(JudgeError, match="would cost an unknown amount"):
         spend(spend_limit, question(), 0.9, None)
     assert spend_limit.spent == pytest.approx(1.8)
 
@@ -56,7 +58,7 @@ def test_a_cost_that_nobody_tells_is_unknown_and_never_nothing(question: Callabl
     spend(spend_limit, question(), None, 0.25)
     spend(spend_limit, question(), 0.5, None)
     assert (spend_limit.spent, spend_limit.estimated, spend_limit.unknown) == (0.75, 1, 1)
-    assert spend_limit.said == "$0.75 spent, 1 of it by estimate, the cost of 1 more unknown"
+    assert spend_limit.summary == "$0.75 spent, 1 of it by estimate, the cost of 1 more unknown"
 
 
 def test_a_failure_may_have_cost_something_and_a_refusal_to_start_did_not(

@@ -1,8 +1,8 @@
-"""Which program a `command` judge is: where it lies, what its words become, and the digest of what is started.
+"""Locates the program of a `command` judge, fills in its arguments, and computes digests of the files it starts.
 
 It is started in the blinded workspace, so a relative path would mean a file under judgement. `{project}/judge.py` means
-the project's own file, and so does a first word with a slash. The digests tell when one of them was edited: trust
-covers the words alone, and a verdict of another program is another verdict.
+the project's own file, and so does a first word with a slash. The digests show when one of them was edited: trust
+covers only the words, and another program gives another verdict.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autoscirub.errors import ConfigError, JudgeError
-from autoscirub.judging.backends.command_words import PROJECT, started
+from autoscirub.judging.backends.program_words import PROJECT, started
 from autoscirub.programs import on_path
 from autoscirub.store import sha256_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from autoscirub.judging.backends.command_words import Started
+    from autoscirub.judging.backends.program_words import Started
+    from autoscirub.models import JudgeConfig
 
 
 class JudgeProgram:
@@ -33,14 +34,14 @@ class JudgeProgram:
         self._started = _refuse_script(self.command, root)
 
     def words(self) -> list[str]:
-        """What is started. Raises JudgeError where there is no such program."""
+        """The command line to run. Raises JudgeError where there is no such program."""
         first, *rest = self.command
         found = self._place(first)
         if found is None or not found.is_file():
             where = f"at {found}" if found else "on PATH (its absolute entries)"
             raise JudgeError(
                 f"judge command: unreachable: {first}: no such program {where}; "
-                "install it, or look at judge.command"
+                "install it, or correct judge.command"
             )
         if not os.access(found, os.X_OK):
             raise JudgeError(
@@ -49,9 +50,9 @@ class JudgeProgram:
         return [str(found), *(self._filled(word) for word in rest)]
 
     def environment(self) -> dict[str, str]:
-        """What its environment needs besides. `python -m` and `-c` look for modules where they are started.
+        """Extra environment variables. `python -m` and `-c` import modules from the folder where they are started.
 
-        There, a `json.py` under judgement would be run in place of Python's own.
+        There, a `json.py` under judgement would run in place of Python's own.
         """
         return {"PYTHONSAFEPATH": "1"} if self._started.modules else {}
 
@@ -64,7 +65,7 @@ class JudgeProgram:
         return {word: self._digest(path) if path else None for word, path in named}
 
     def own_digests(self) -> dict[str, str | None]:
-        """The same of the project's own files alone: who may change the project could change the judge with them."""
+        """The same for the project's own files alone: whoever may change those could change the judge."""
         return {word: self._digest(path) for word, path in self._own()}
 
     def own_files(self) -> list[str]:
@@ -114,7 +115,7 @@ def _refuse_script(command: Sequence[str], root: Path) -> Started:
     found = started(command, root)
     if found.deaf is not None:
         raise ConfigError(
-            f"judge.command: with {found.deaf}, Python does not hear PYTHONSAFEPATH and would take modules from the "
+            f"judge.command: with {found.deaf}, Python ignores PYTHONSAFEPATH and would import modules from the "
             "folder that is judged; give it -P or -I"
         )
     if (script := found.script) is None:
@@ -123,6 +124,22 @@ def _refuse_script(command: Sequence[str], root: Path) -> Started:
     if found.guessed:
         hint += f"; where it is no file, write it and its option as one word: --name={script}"
     raise ConfigError(
-        f"judge.command: {command[0]} would start {script} of the folder that is judged, where others could put it; "
+        f"judge.command: {command[0]} would start {script} from the folder that is judged, where others could put it; "
         f'write "{PROJECT}/{script}" for the project\'s own file, or an absolute path{hint}'
     )
+
+
+def own_digests(judge: JudgeConfig, root: Path) -> dict[str, str | None]:
+    """The project's own files that its judge starts, each with its digest: whoever changes them changes the judge."""
+    program = _program(judge, root)
+    return program.own_digests() if program else {}
+
+
+def own_files(judge: JudgeConfig, root: Path) -> list[str]:
+    """The same files, by their paths from the project's root."""
+    program = _program(judge, root)
+    return program.own_files() if program else []
+
+
+def _program(judge: JudgeConfig, root: Path) -> JudgeProgram | None:
+    return JudgeProgram(judge.command, root) if judge.backend == "command" and judge.command else None

@@ -1,0 +1,1 @@
+from .backend import ModelServerBackend as ModelServerBackend
