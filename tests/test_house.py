@@ -147,7 +147,7 @@ def test_what_shares_a_prefix_is_a_folder() -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_a_module_says_in_its_first_line_what_it_is_for(path: Path) -> None:
     text = ast.get_docstring(TREES[path]) or ""
-    assert re.fullmatch(r"\S.{15,115}[.:?]", text.splitlines()[0] if text else ""), text.splitlines()[:1]
+    assert re.fullmatch(r"\S.{15,115}[.:?)]", text.splitlines()[0] if text else ""), text.splitlines()[:1]
 
 
 OLD_WORDS = frozenset(

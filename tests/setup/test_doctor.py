@@ -51,7 +51,7 @@ def test_with_everything_there_all_that_is_needed_holds(agents, project) -> None
 def test_without_programs_git_is_missing_and_clients_are_a_choice(project, monkeypatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     found = diagnosed(project)
-    assert (found["git"].answer, found["git"].word) == (NOT, "not on PATH")
+    assert (found["git"].answer, found["git"].word) == (NOT, "missing or does not start")
     for name in ("claude", "codex"):
         assert found[name].answer is OPEN
         assert "npm install" in found[name].open[0]

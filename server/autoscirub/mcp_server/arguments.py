@@ -1,5 +1,7 @@
-"""The models of the tools' arguments. Any other argument is refused: none chooses a judge, a profile file, a program,
-or a limit above the configuration's."""
+"""The arguments that each MCP tool takes; any other is refused.
+
+None chooses a judge, a profile file, a program, or a limit above the configuration's.
+"""
 
 from __future__ import annotations
 

@@ -58,6 +58,8 @@ from .faults import owner as owner
 from .jobs import JobAnswer as JobAnswer
 from .jobs import JobProgress as JobProgress
 from .jobs import JobRequest as JobRequest
+from .judging import JUDGE_REASONS as JUDGE_REASONS
+from .judging import JUDGE_REMARK as JUDGE_REMARK
 from .judging import Ask as Ask
 from .judging import AskKind as AskKind
 from .judging import CachedVerdict as CachedVerdict

@@ -72,6 +72,8 @@ class Basis:
     scope_changes: list[ScopeChange] = field(default_factory=list)
     asks: str = ""
     concerns: list[str] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+    """The judge's own, of each verdict that the newest conclusions rest on."""
     """What the newest verdicts of a judge are doubted for, such as text that addresses a judge."""
     notices: list[str] = field(default_factory=list)
     """Every problem ever found with the history, and those it has now."""

@@ -8,6 +8,8 @@ from pydantic import Field
 
 from autoscirub.models.base import FrozenModel, Sha256, StateModel, UtcTime
 
+JUDGE_REASONS, JUDGE_REMARK = "the judge's reasons", "our remark"
+"""Keys of evidence: a judge's own reasons; and apart from them, what code noticed about a verdict that counts."""
 AskKind = Literal["hypothesis", "criterion"]
 
 

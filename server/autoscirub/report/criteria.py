@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TextIO
 
-from autoscirub.models import Answer, DecidedBy
-from autoscirub.report.terminal import plain, sign
+from autoscirub.models import JUDGE_REASONS, JUDGE_REMARK, Answer, DecidedBy
+from autoscirub.report.terminal import plain, shorten, sign
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _SATISFIED_LIMIT = 30
 _DOUBTS = 5
+_REASON = 200
 _ENDINGS = {
     "satisfied": "satisfied: the work is done",
     "satisfied_in_reduced_scope": "satisfied in reduced scope: an agent changed what was asked for",
@@ -73,14 +74,18 @@ def _lines(result: CriterionResult, decision: Decision | None, stream: TextIO, w
 
 
 def _judged_with(decision: Decision | None) -> list[str]:
-    """What qualifies a judge's yes: on which ask it came, where it was judged, and the doubts about it."""
-    parts = decision.parts if decision is not None and decision.answer is Answer.HOLDS else []
-    doubts = [line for part in parts if part.decided_by is DecidedBy.JUDGE for line in part.open]
-    return (
-        doubts
-        if len(doubts) <= _DOUBTS
-        else [*doubts[:_DOUBTS], f"and {len(doubts) - _DOUBTS} more; all with --json"]
-    )
+    """What a judge gave as its reasons, what code remarked about them, and what qualifies a judge's yes."""
+    parts = [part for part in (decision.parts if decision else []) if part.decided_by is DecidedBy.JUDGE]
+    spoken = [
+        f"{entry.key}: {shorten(entry.note or '', _REASON)}"
+        for part in parts
+        for entry in part.evidence
+        if entry.key in (JUDGE_REASONS, JUDGE_REMARK)
+    ]
+    holds = decision is not None and decision.answer is Answer.HOLDS
+    doubts = [line for part in parts for line in part.open] if holds else []
+    more = [f"and {len(doubts) - _DOUBTS} more; all with --json"] if len(doubts) > _DOUBTS else []
+    return [*spoken, *doubts[:_DOUBTS], *more]
 
 
 def render_criterion(result: CriterionResult, decision: Decision, stream: TextIO) -> str:

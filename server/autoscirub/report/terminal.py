@@ -7,7 +7,15 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, TextIO
 
-from autoscirub.models import PLAIN_PROCESS, SIGNS, VALUES, Answer, counted_values, weakly_isolated
+from autoscirub.models import (
+    JUDGE_REMARK,
+    PLAIN_PROCESS,
+    SIGNS,
+    VALUES,
+    Answer,
+    counted_values,
+    weakly_isolated,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +25,8 @@ if TYPE_CHECKING:
 _ASCII_SIGNS = {Answer.HOLDS: "[ok]", Answer.DOES_NOT_HOLD: "[NO]", Answer.INCONCLUSIVE: "[??]"}
 _COLOURS = {Answer.HOLDS: "32", Answer.DOES_NOT_HOLD: "31", Answer.INCONCLUSIVE: "33"}
 _LINES_LIMIT = 20
+_REASON, _CONCERNS = 200, 5
+"""Characters of a judge's reasons on a terminal, and how many of its concerns; `--json` has all."""
 _HELD_LIMIT = 30
 """How many checks that hold are listed one by one; every other check is always listed."""
 
@@ -62,6 +72,12 @@ def _holds_signs(stream: TextIO) -> bool:
     return True
 
 
+def shorten(text: str, most: int) -> str:
+    """A text on one line, cut at its end."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
 def render_verification(verification: Verification, stream: TextIO) -> str:
     """An outcome: notes that qualify it, the headline, then every check with its reason."""
     [decision] = verification.decisions
@@ -81,6 +97,12 @@ def render_verification(verification: Verification, stream: TextIO) -> str:
             lines.append(f"    {'':<{width}}  {plain(check.description)}")
     if held > _HELD_LIMIT:
         lines.append(f"  and {held - _HELD_LIMIT} more that hold; all of them are in verification.json")
+    if verification.judge is not None:
+        lines.append(f"  the judge's reasons: {plain(shorten(verification.judge.reasoning, _REASON))}")
+        concerns = verification.judge.concerns
+        lines += [f"  the judge's concern: {plain(shorten(text, _REASON))}" for text in concerns[:_CONCERNS]]
+        remarks = [entry.note or "" for entry in decision.evidence if entry.key == JUDGE_REMARK]
+        lines += [f"  {JUDGE_REMARK}: {plain(remark)}" for remark in remarks]
     return "\n".join(lines)
 
 

@@ -8,6 +8,8 @@ from .files import regular_chunks as regular_chunks
 from .files import sha256_bytes as sha256_bytes
 from .files import sha256_file as sha256_file
 from .files import write_atomic as write_atomic
+from .git import git_program as git_program
+from .git import git_version as git_version
 from .jobs import Job as Job
 from .jobs import find_job as find_job
 from .jobs import jobs as jobs
@@ -15,6 +17,7 @@ from .jobs import new_job as new_job
 from .jobs import one_starts as one_starts
 from .jobs import running as running
 from .locks import PATIENCE as PATIENCE
+from .locks import can_lock as can_lock
 from .policy import apply_policy as apply_policy
 from .policy import load_policy as load_policy
 from .project import Project as Project

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from autoscirub.errors import HistoryError
@@ -21,7 +22,6 @@ from autoscirub.programs import on_path
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
-    from pathlib import Path
 
 SAFE_CONFIGURATION: tuple[tuple[str, str], ...] = (
     # programs that a repository's configuration could name
@@ -229,6 +229,12 @@ def git_program() -> str:
             "Fedora: `dnf install git`; macOS: `xcode-select --install`) and run this again"
         )
     return program
+
+
+def git_version() -> str:
+    """The version of git, asked outside of any repository. Raises HistoryError where it does not start."""
+    answer = GitRunner(Path("/")).run("--version", seconds=20)
+    return answer.out.decode("utf-8", "replace").strip().removeprefix("git version ")
 
 
 def plain(text: str, limit: int = 300) -> str:

@@ -81,6 +81,22 @@ def state_lock(state_dir: Path, *, seconds: float, notices: list[str] | None = N
         lock.release()
 
 
+def can_lock(folder: Path) -> bool:
+    """Whether the file system of `folder` has locks. Writes nothing; raises OSError where it cannot be tried."""
+    import fcntl
+
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as cause:
+        if cause.errno in _CANNOT_LOCK:
+            return False
+        raise
+    finally:
+        os.close(descriptor)
+    return True
+
+
 def _refuse_irregular(path: Path) -> None:
     # A repository can carry a link or a FIFO of this name; opening it would reach out, or wait.
     with contextlib.suppress(OSError):

@@ -76,6 +76,7 @@ def _basis(basis: Basis, stream: TextIO) -> list[str]:
         lines.append(f"  {' · '.join(basis.not_done)}")
     lines += _scope(basis)
     lines.append(f"  asks: {short(basis.asks)}")
+    lines += bounded([f"  the judge's reasons on {short(reason)}" for reason in basis.reasons], _NOTICES)
     lines += bounded([f"  concern: {short(concern)}" for concern in basis.concerns], _NOTICES)
     if not basis.notices:
         lines.append("  history: no irregularities were noted")

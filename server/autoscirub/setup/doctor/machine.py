@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
-import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 from autoscirub.data import data_dir
-from autoscirub.errors import AutoscirubError
-from autoscirub.programs import on_path
+from autoscirub.errors import AutoscirubError, HistoryError
 from autoscirub.sandbox import available
 from autoscirub.setup.doctor.clients import look_at_clients
 from autoscirub.setup.doctor.probe import finding
 from autoscirub.setup.install import plugin_files
 from autoscirub.store import (
     DATA_DIR_VARIABLE,
+    can_lock,
+    git_program,
+    git_version,
     is_trusted,
     open_project,
     trust_view,
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from autoscirub.models import Decision
     from autoscirub.store import Project
 
-_SECONDS = 20.0
-_CANNOT_LOCK = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL}
 _SHIPPED: tuple[Kind, ...] = ("schemas", "state", "skills", "hooks", "plugin")
 
 
@@ -83,28 +81,11 @@ def _package() -> Decision:
 
 def _git() -> Decision:
     question = "Is git there, which keeps the history?"
-    how = "install git (Debian: apt install git; macOS: xcode-select --install)"
-    program = on_path("git")
-    if program is None:
-        return finding("git", question, False, "not on PATH", how)
     try:
-        # Outside of any repository, so that no stranger's configuration is read.
-        done = subprocess.run(
-            [program, "--version"],
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return finding("git", question, False, "does not start", f"{program}: {error}; {how}")
-    version = done.stdout.decode("utf-8", "replace").strip().removeprefix("git version ")
-    if done.returncode != 0 or not version:
-        return finding(
-            "git", question, False, "does not start", f"{program} ends with {done.returncode}; {how}"
-        )
-    return finding("git", question, True, version, note=program)
+        version = git_version()
+    except HistoryError as error:
+        return finding("git", question, False, "missing or does not start", str(error))
+    return finding("git", question, True, version, note=git_program())
 
 
 def _sandbox() -> Decision:
@@ -152,23 +133,17 @@ def _writable(path: Path) -> bool:
 
 
 def _locking(state: Path) -> Decision:
-    import fcntl
-
     question = "Can two commands be kept from writing at once there?"
     there = state
     while not there.exists() and there != there.parent:
         there = there.parent
     try:
-        descriptor = os.open(there, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        finally:
-            os.close(descriptor)
+        locks = can_lock(there)
     except OSError as cause:
-        if cause.errno in _CANNOT_LOCK:
-            how = "a lease file is used instead; on one machine at a time that is as good"
-            return finding("locking", question, None, "this file system has no locks", how, note=str(there))
         return finding("locking", question, None, "could not be tried", f"{there}: {cause.strerror}")
+    if not locks:
+        how = "a lease file is used instead; on one machine at a time that is as good"
+        return finding("locking", question, None, "this file system has no locks", how, note=str(there))
     return finding("locking", question, True, "file locks work", note=str(there))
 
 

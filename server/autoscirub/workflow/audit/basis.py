@@ -9,6 +9,7 @@ from autoscirub.checks.predictions import freeze_note
 from autoscirub.checks.rubric import RUBRIC_NAME
 from autoscirub.errors import StateError
 from autoscirub.models import (
+    JUDGE_REASONS,
     Anchored,
     Answer,
     Basis,
@@ -45,11 +46,11 @@ def basis_of(record: AuditedRecord) -> tuple[Basis, list[Decision]]:
     )
     decisions = [*_predictions(record, basis), *_criteria(record, basis), *_rerun(record, basis)]
     sources = set(_sources(decisions))
-    basis.not_done = [
-        word
-        for word, source in (("not judged", DecidedBy.JUDGE), ("not rerun", DecidedBy.RERUN))
-        if source not in sources
-    ]
+    outcome = record.model(f"state/{Verification.file_name}", Verification)
+    judged = DecidedBy.JUDGE in sources or (outcome is not None and outcome.judge is not None)
+    basis.not_done = [] if judged else ["not judged"]
+    basis.not_done += [] if DecidedBy.RERUN in sources else ["not rerun"]
+    basis.reasons = _reasons(decisions, outcome)
     basis.asks = _asks(record)
     basis.concerns = _concerns(record, decisions)
     basis.anchor, basis.unanchored = anchor_of(record)
@@ -120,6 +121,15 @@ def _concerns(record: AuditedRecord, decisions: list[Decision]) -> list[str]:
     found += [text for text in addressed if isinstance(text, str)] if isinstance(addressed, list) else []
     outcome = record.model(f"state/{Verification.file_name}", Verification)
     found += outcome.judge.concerns if outcome is not None and outcome.judge is not None else []
+    return list(dict.fromkeys(found))
+
+
+def _reasons(decisions: list[Decision], outcome: Verification | None) -> list[str]:
+    """What judges gave as their reasons: of the hypothesis, and of each criterion."""
+    found = [f"the hypothesis: {outcome.judge.reasoning}"] if outcome is not None and outcome.judge else []
+    for decision in decisions:
+        entries = [entry for part in decision.parts for entry in part.evidence if entry.key == JUDGE_REASONS]
+        found += [f"{decision.subject}: {entry.note}" for entry in entries]
     return list(dict.fromkeys(found))
 
 

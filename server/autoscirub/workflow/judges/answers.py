@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autoscirub.checks.criteria import ERROR, JudgeAnswer
-from autoscirub.models import Answer, Asks, Cost, CriterionVerdict, DecidedBy, Decision, Evidence, now
+from autoscirub.models import (
+    JUDGE_REASONS,
+    JUDGE_REMARK,
+    Answer,
+    Asks,
+    Cost,
+    CriterionVerdict,
+    DecidedBy,
+    Decision,
+    Evidence,
+    now,
+)
 from autoscirub.workflow.judges.ledger import place_of, results_by_ask
 
 if TYPE_CHECKING:
@@ -18,8 +29,6 @@ ANSWERS = {True: Answer.HOLDS, False: Answer.DOES_NOT_HOLD, None: Answer.INCONCL
 """A judge's flag -> the answer that it is."""
 _WORDS = {True: "satisfied", False: "not satisfied", None: "cannot tell"}
 _REASONS = 600
-REASONS, REMARK = "the judge's reasons", "our remark"
-"""Keys of evidence: what a judge gave as its reasons, and what code noticed about a verdict that counts."""
 
 
 def reading_of(cached: CachedVerdict, question: str, *, asks: Sequence[Ask], elsewhere: bool) -> JudgeAnswer:
@@ -96,8 +105,8 @@ def _reasons(members: Sequence[Member]) -> list[Evidence]:
     found = []
     for member in members:
         if isinstance(member.verdict, CriterionVerdict) and member.verdict.reasoning:
-            found.append(Evidence(key=REASONS, note=member.verdict.reasoning[:_REASONS]))
-        found += [Evidence(key=REMARK, note=remark) for remark in member.remarks]
+            found.append(Evidence(key=JUDGE_REASONS, note=member.verdict.reasoning[:_REASONS]))
+        found += [Evidence(key=JUDGE_REMARK, note=remark) for remark in member.remarks]
     return found
 
 

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 from autoscirub.errors import AutoscirubError
 from autoscirub.judging.verdicts import HYPOTHESIS_SUBJECT
-from autoscirub.models import Evidence, HypothesisVerdict, JudgeVerdict
+from autoscirub.models import JUDGE_REMARK, Evidence, HypothesisVerdict, JudgeVerdict
 from autoscirub.workflow.judges.answers import (
     ELSEWHERE,
-    REMARK,
     describe,
     settled_members,
     statement_of,
@@ -28,6 +27,7 @@ NOT_JUDGED = "not judged"
 MayJudge = Literal["no", "look", "ask"]
 """No judge; cached verdicts only; or the judge is asked."""
 _WORDS = {True: "the judge agrees", False: "the judge disagrees", None: "the judge cannot tell"}
+_SET_ASIDE = "the judge's verdict does not count"
 
 
 @dataclass(frozen=True)
@@ -80,14 +80,18 @@ def judged_of(cached: CachedVerdict, asks: Sequence[Ask], *, elsewhere: bool) ->
         supports_hypothesis=cached.answer,
         confidence=next((entry.confidence for entry in verdicts if entry.confidence is not None), None),
         reasoning=reasons,
-        concerns=[*before, *concerns, *problems, *cached.concerns],
+        concerns=[*before, *concerns, *cached.concerns],
     )
-    word = _WORDS[cached.answer] + (" (judged elsewhere)" if elsewhere else "")
+    word = (_SET_ASIDE if cached.answer is None and problems else _WORDS[cached.answer]) + (
+        " (judged elsewhere)" if elsewhere else ""
+    )
     word += f" ({before[0]})" if before else ""
     open_ = [f"the judge's concern: {concern}" for concern in verdict.concerns]
+    open_ += [f"set aside: {problem}" for problem in problems]
     open_ += [word] if cached.answer is not True else []
     open_ += [ELSEWHERE] if elsewhere else []
     remarks = [remark for member in cached.members for remark in member.remarks]
+    remarks += [f"set aside: {problem}" for problem in problems]
     cited = {entry.model_dump_json(): entry for verdict in verdicts for entry in verdict.evidence}
     note = f"{statement_of(cached)}: {reasons[:600]}"
     return Judged(
@@ -97,7 +101,7 @@ def judged_of(cached: CachedVerdict, asks: Sequence[Ask], *, elsewhere: bool) ->
         evidence=[
             Evidence(key="judge", value=cached.answer, note=note),
             *(Evidence(path=entry.path, note=describe(entry)) for entry in cited.values()),
-            *(Evidence(key=REMARK, note=remark) for remark in remarks),
+            *(Evidence(key=JUDGE_REMARK, note=remark) for remark in remarks),
         ],
         open=open_,
     )

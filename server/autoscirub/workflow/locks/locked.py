@@ -1,4 +1,4 @@
-"""Checking that the rubric and the settings are as they were locked. (Predictions: `checks.predictions`.)"""
+"""Checks that the rubric and the settings are as they were locked (predictions: `checks.predictions`)."""
 
 from __future__ import annotations
 
