@@ -191,5 +191,5 @@ def test_an_untrusted_project_s_judge_does_not_run(
     checked = check(planted)
     assert seen(tmp_path) == {}
     assert all(result.status == "cannot_assess" for result in checked.report.criteria)
-    assert "judge.command is not trusted" in checked.report.criteria[0].evidence_gap
+    assert "the judge is not trusted" in checked.report.criteria[0].evidence_gap
     assert cli("verify", "--strict", "--project", planted).status == 2

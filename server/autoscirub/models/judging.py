@@ -195,7 +195,9 @@ class CachedVerdict(StateModel):
 class Ask(FrozenModel):
     """A line of `asks.jsonl`: one call of a judge, under whatever key."""
 
-    kind: AskKind
+    kind: AskKind | Literal["calibration"] = Field(
+        description="calibration: on a labelled case, and so about nothing of the project's"
+    )
     subject: str
     key: Sha256
     round: int | None = None

@@ -142,6 +142,9 @@ class Trust:
     trusted: bool
     project: str
     decision: Decision
+    sends_to: str = ""
+    """To whom the judge sends what it is shown; empty where nothing leaves this machine."""
+
 
 
 def _file_facts(file: FileFaults) -> dict[str, Any]:

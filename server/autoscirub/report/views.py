@@ -58,5 +58,6 @@ def render_trust(found: Trust) -> str:
         return "this project's files name no program to run"
     lines = ["this project's files name these programs:"]
     lines += [f"  {key:<12} {plain(shlex.join(command))}" for key, command in found.programs.items()]
+    lines += [f"  what a judge is shown is sent to {plain(found.sends_to)}"] if found.sends_to else []
     lines.append(f"  digest       {found.digest}")
     return "\n".join(lines)

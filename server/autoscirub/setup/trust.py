@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autoscirub.models import Answer, Decision, Trust, now
-from autoscirub.store import grant_trust, is_trusted, open_project, trust_view
+from autoscirub.store import SENDS_FILES, grant_trust, is_trusted, open_project, trust_view
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,4 +40,5 @@ def _view(opened: Project, view: TrustView) -> Trust:
         open=[] if trusted else ["nobody has said so on this machine"],
         at=now(),
     )
-    return Trust(view.programs, view.digest, trusted, str(opened.root), decision)
+    sends_to = SENDS_FILES.get(opened.config.judge.backend, "")
+    return Trust(view.programs, view.digest, trusted, str(opened.root), decision, sends_to)

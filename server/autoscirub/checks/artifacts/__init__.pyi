@@ -1,6 +1,7 @@
 from .check import ABSENT as ABSENT
 from .check import check_artifact as check_artifact
 from .check import check_artifacts as check_artifacts
+from .embedded import MARKDOWN as MARKDOWN
 from .files import digest as digest
 from .files import open_file as open_file
 from .files import project_root as project_root

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from autoscirub.checks.artifacts.embedded import MARKDOWN, look_embedded
 from autoscirub.checks.artifacts.files import Stamp, digest, open_file, project_root, resolve, stamp
 from autoscirub.checks.artifacts.finding import ArtifactFinding, pointer_fault
 from autoscirub.checks.artifacts.formats import FORMATS, format_of
@@ -72,7 +73,7 @@ class _ArtifactReader:
             if before not in self.digests:
                 self.digests[before] = digest(source, before[2])
             sha256, head = self.digests[before]
-            finding = self._look(seen.format, source, before, head)
+            finding = self._look(seen, source, before, head)
         except OSError as error:
             return seen._replace(finding=ArtifactFinding(unknown=f"could not be read: {error.strerror}"))
         if stamp(source) != before:
@@ -82,9 +83,12 @@ class _ArtifactReader:
             )
         return seen._replace(finding=finding, sha256=sha256, size=before[2])
 
-    def _look(self, kind: str | None, source: BinaryIO, at: Stamp, head: bytes) -> ArtifactFinding:
+    def _look(self, seen: _Seen, source: BinaryIO, at: Stamp, head: bytes) -> ArtifactFinding:
+        kind = seen.format
         if (pointer := pointer_fault(head, at[2])) is not None:
             return ArtifactFinding(fault=pointer)
+        if kind is None and seen.real.casefold().endswith(MARKDOWN):
+            return look_embedded(self.directories.root, seen.real, source, at[2])
         if kind is None:
             return ArtifactFinding()
         if (at, kind) not in self.findings:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from autoscirub.checks.criteria.inputs import Inputs
     from autoscirub.models import Criterion, Decision, Evidence
 
-RULES = "4"
+RULES = "5"
 """The version of the rules by which criteria are decided. Raise it with any change of `criteria*.py`, of the
 expressions or the artifact checks that could change a status, a gap or an action: cached results are then
 re-evaluated."""

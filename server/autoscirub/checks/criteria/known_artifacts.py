@@ -11,6 +11,7 @@ import posixpath
 from typing import TYPE_CHECKING
 
 from autoscirub.checks.artifacts import (
+    MARKDOWN,
     ArtifactFinding,
     Directories,
     digest,
@@ -69,6 +70,8 @@ def _held_before(
 
 def _held_plainly(part: Decision, path: str) -> bool:
     if part.answer is not Answer.HOLDS or len(part.evidence) != 1:
+        return False
+    if path.casefold().endswith(MARKDOWN):  # its answer is also about the files that it embeds
         return False
     [seen] = part.evidence
     return seen.path == path and seen.sha256 is not None and seen.note is None

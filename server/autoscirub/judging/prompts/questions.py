@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from autoscirub.models import Criterion, WorkspaceManifest
 
 PROMPT_VERSION = "2"
+INLINE_CHARS = 60_000
+"""Characters of files that a question includes unless told otherwise."""
 FILES_LISTED = 500
 
 
@@ -43,11 +45,12 @@ def criterion_prompt(
     nonce: str,
     *,
     avoid: Sequence[str] = (),
+    limit: int = INLINE_CHARS,
 ) -> Prompt:
     """The question whether one criterion is satisfied.
 
     `criterion` and `avoid` (the claims that the report must not make) come from the frozen rubric, never from the
-    workspace. `inline`: the path and text of each file that stands in the question, the report first. `nonce` is fresh
+    workspace. `inline`: the path and text of each file that stands in the question, the report first, each cut at `limit` characters. `nonce` is fresh
     for each question: `secrets.token_hex(16)`.
     """
     values = {
@@ -56,7 +59,7 @@ def criterion_prompt(
         ),
         "id": json.dumps(criterion.criterion_id, ensure_ascii=False),
         "files": _files(manifest, nonce),
-        "inline": _inline(inline, nonce),
+        "inline": _inline(inline, nonce, limit),
     }
     basis = [values["criterion"], _sizes(manifest), [list(file) for file in inline]]
     return _prompt("criterion", values, criterion_schema(criterion.criterion_id), basis)
@@ -71,6 +74,7 @@ def hypothesis_prompt(
     nonce: str,
     *,
     results_contract: Mapping[str, str] | None = None,
+    limit: int = INLINE_CHARS,
 ) -> Prompt:
     """The question whether the evidence supports the hypothesis. What is asked comes from the frozen predictions.
 
@@ -86,7 +90,11 @@ def hypothesis_prompt(
         ),
     ]
     registered = "\n".join(lines).rstrip()
-    values = {"registered": registered, "files": _files(manifest, nonce), "inline": _inline(inline, nonce)}
+    values = {
+        "registered": registered,
+        "files": _files(manifest, nonce),
+        "inline": _inline(inline, nonce, limit),
+    }
     basis = [registered, _sizes(manifest), [list(file) for file in inline]]
     return _prompt("hypothesis", values, hypothesis_schema(), basis)
 
@@ -225,12 +233,10 @@ def _sizes(manifest: WorkspaceManifest) -> list[list[str | int]]:
     return [[file.path, file.size] for file in sorted(manifest.files, key=lambda file: file.path)]
 
 
-def _inline(files: Sequence[tuple[str, str]], nonce: str) -> str:
+def _inline(files: Sequence[tuple[str, str]], nonce: str, limit: int) -> str:
     if not files:
         return "None of them is repeated here: read them."
-    return "\n\n".join(
-        f"{quoted_path(path)}:\n{frame(text, nonce, limit=len(text) + 1)}" for path, text in files
-    )
+    return "\n\n".join(f"{quoted_path(path)}:\n{frame(text, nonce, limit=limit)}" for path, text in files)
 
 
 def _files(manifest: WorkspaceManifest, nonce: str) -> str:

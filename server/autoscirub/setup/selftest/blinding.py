@@ -52,11 +52,11 @@ def request_of(workspace: Workspace, criterion: Criterion | None, *, seconds: fl
     manifest, code = workspace.manifest, secrets.token_hex(16)
     if criterion is None:
         prompt = hypothesis_prompt(
-            "The slope is near one half.", ["between 0.4 and 0.6"], "Least squares.", manifest, code
+            "The slope is near one half.", ["between 0.4 and 0.6"], "Least squares.", manifest, (), code
         )
     else:
         report = workspace.root / "REPORT.md"
-        text = ("REPORT.md", report.read_text("utf-8")) if report.is_file() else None
+        text = [("REPORT.md", report.read_text("utf-8"))] if report.is_file() else []
         prompt = criterion_prompt(criterion, manifest, text, code)
     return JudgeRequest(
         kind="hypothesis" if criterion is None else "criterion",

@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING
 
 from autoscirub.checks.criteria import CAPPED, ERROR, LOOKUP_ONLY, NOT_ASKED
 from autoscirub.checks.predictions import PREDICTIONS_NAME
-from autoscirub.errors import AutoscirubError, BlindingError, CorruptError, JudgeError
-from autoscirub.judging import ReadReply, ask_panel, panel_answer, panel_error, verdict_fault
+from autoscirub.errors import CorruptError, JudgeError
+from autoscirub.judging import verdict_fault
 from autoscirub.judging.backends import SpendLimit, own_files, price_of
 from autoscirub.judging.injection import search_addressing
 from autoscirub.judging.prompts import PROMPT_VERSION
-from autoscirub.judging.verdicts import check_verdict, question_back, read_reply, repair_request, settle
-from autoscirub.judging.workspace import build_workspace
 from autoscirub.models import Ask, CachedVerdict, Member, now, strict_json
-from autoscirub.store import decode, sha256_bytes
-from autoscirub.workflow.judges.ledger import ASKS, paid, read_asks
+from autoscirub.store import SENDS_FILES, decode, sha256_bytes
+from autoscirub.workflow.judges.ledger import ASKS, CALIBRATION, paid, read_asks
+from autoscirub.workflow.judges.once import ask_once
 from autoscirub.workflow.judges.questions import Questions
 from autoscirub.workflow.rounds import project_files
 
@@ -28,15 +27,13 @@ if TYPE_CHECKING:
 
     import anyio
 
-    from autoscirub.judging.workspace import Workspace
-    from autoscirub.models import JudgeReply
     from autoscirub.store import Project, Session
+    from autoscirub.workflow.judges.once import PanelResult
     from autoscirub.workflow.judges.questions import JudgeQuestion
 
 PENDING = ".lock.asking"
 CUT_OFF = "cut off: no answer came"
 _MOST_CONCERNS = 50
-_WAIT = "wait until whatever writes there is done, and check again"
 _ONLY_LOOKS = "not asked: this only looks; `autoscirub check` asks"
 
 
@@ -137,7 +134,9 @@ class JudgeSession:
 
     def asks_on(self, subject: str) -> list[Ask]:
         """Every call on a subject, oldest first, those of this command too."""
-        return [ask for ask in (*self.ledger, *self.asks) if ask.subject == subject]
+        return [
+            ask for ask in (*self.ledger, *self.asks) if ask.subject == subject and ask.kind != CALIBRATION
+        ]
 
     # Asking
 
@@ -210,8 +209,8 @@ class JudgeSession:
 
     def _refused(self, question: JudgeQuestion) -> JudgeResult | None:
         """Why the judge may not be asked this now; None when it may."""
-        if not self.questions.trusted and self.questions.config.backend == "command":
-            why = "not judged here: judge.command is not trusted (`autoscirub trust` shows it, and asks)"
+        if not self.questions.trusted and self.questions.config.backend in ("command", *SENDS_FILES):
+            why = "not judged here: the judge is not trusted (`autoscirub trust` shows what it would do, and asks)"
             return JudgeResult(error=why, word=NOT_ASKED)
         cap = self.questions.config.asks_per_round
         before = {ask.ask for ask in self.asks_on(question.subject) if ask.round == self.round}
@@ -248,63 +247,33 @@ class JudgeSession:
     ) -> JudgeResult:
         from anyio.to_thread import run_sync
 
-        config, backend = self.questions.config, self.questions.backend
-        if backend is None:
+        if self.questions.backend is None:
             return JudgeResult(error="no judge is set up", word=NOT_ASKED)  # nobody is asked then
-        try:
-            workspace = await run_sync(self._build, question)
-        except AutoscirubError as cause:
-            return JudgeResult(error=str(cause))
-        try:
+
+        async def begins() -> None:
             self._begins(question)
             await run_sync(self._write_pending, limiter=one_writer)
-            members = await ask_panel(
-                backend,
-                question.request(config, str(workspace.root)),
-                repeats=config.repeats,
-                agree=config.agree,
-                read=lambda reply: _read(reply, question, workspace),
-                gate=gate,
-                spend_limit=self._spend_limit,
+
+        try:
+            result = await ask_once(
+                self.questions, question, gate=gate, spend_limit=self._spend_limit, begins=begins
             )
-            answer, error = panel_answer(members, config.agree), panel_error(members)
-            try:
-                await run_sync(workspace.verify)
-                await run_sync(self._require_unchanged, question)
-            except AutoscirubError as changed:
-                answer, error = None, error or str(changed)
-            self._enter(question, members, answer, error)
         except JudgeError as cause:  # any error of a third-party backend is wrapped as one
             return JudgeResult(error=str(cause))
-        finally:
-            await run_sync(workspace.close)
-        if error is not None:
-            return JudgeResult(error=error)
-        verdict = self._verdict(question, members, answer)
+        self._enter(question, result)
+        if result.error is not None:
+            return JudgeResult(error=result.error)
+        verdict = self._verdict(question, result.members, result.answer)
         self.verdicts[question.key] = verdict
         return JudgeResult(verdict)
 
-    def _require_unchanged(self, question: JudgeQuestion) -> None:
-        """Raise BlindingError when the project no longer shows what the judge has read."""
-        if self.questions.manifest_of(question).digest != question.manifest.digest:
-            raise BlindingError(f"what the judge was shown changed meanwhile; {_WAIT}")
-
-    def _build(self, question: JudgeQuestion) -> Workspace:
-        workspace = build_workspace(
-            self.questions.opened, question.manifest.profile, criterion=question.criterion
-        )
-        if workspace.manifest.digest != question.manifest.digest:
-            workspace.close()
-            raise BlindingError(f"what the judge is shown changed while the question was put; {_WAIT}")
-        return workspace
-
-    def _enter(
-        self, question: JudgeQuestion, members: Sequence[Member], answer: bool | None, error: str | None
-    ) -> None:
+    def _enter(self, question: JudgeQuestion, result: PanelResult) -> None:
         self._pending = [ask for ask in self._pending if ask.subject != question.subject]
         # A member that the spend limit or missing trust ruled out was never called.
         self.asks += [
-            self._line(question, member, answer, member.error or error) for member in members if member.called
+            self._line(question, member, result.answer, member.error or result.error)
+            for member in result.members
+            if member.called
         ]
 
     def _line(self, question: JudgeQuestion, member: Member, answer: bool | None, error: str | None) -> Ask:
@@ -417,7 +386,9 @@ class JudgeSession:
         return SpendLimit(
             config.money_round,
             config.money_day,
-            spent_round=paid(ask for ask in self.ledger if ask.round == self.round),
+            spent_round=paid(
+                ask for ask in self.ledger if ask.round == self.round and ask.kind != CALIBRATION
+            ),
             spent_day=paid(ask for ask in self.ledger if ask.at.startswith(today)),
         )
 
@@ -429,21 +400,3 @@ def is_set_aside(verdict: CachedVerdict) -> bool:
 
 def _word(answer: bool | None) -> str:
     return "satisfied" if answer else "not satisfied"
-
-
-def _read(reply: JudgeReply, question: JudgeQuestion, workspace: Workspace) -> ReadReply:
-    """A reply, read and checked against what the judge was shown."""
-    subject, kind = question.subject, question.kind
-    parsed = read_reply(reply, [subject], kind)
-    try:
-        entry = parsed.entry(subject)
-    except JudgeError:
-        return ReadReply(faults=repair_request(parsed.faults))
-    checked = check_verdict(entry, workspace.root, workspace.manifest, prose=parsed.prose)
-    if checked.counts:
-        return ReadReply(checked)
-    return ReadReply(
-        checked,
-        question=question_back(checked, subject, kind),
-        again=lambda answer: settle(entry, answer, workspace.root, workspace.manifest, subject, kind),
-    )

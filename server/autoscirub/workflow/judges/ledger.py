@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from autoscirub.models import CachedVerdict
 
 ASKS = "asks.jsonl"
+CALIBRATION = "calibration"
+"""The kind of asks that measured a judge on labelled cases: paid like others, and about nothing of the project."""
 
 
 def read_asks(data: bytes | None) -> list[Ask]:

@@ -122,7 +122,9 @@ class Questions:
         manifest = measure_workspace(self.opened, CRITERION, criterion=criterion, digests=self._digests)
         report = find_report(self.opened.root, self.opened.config.report)
         inline = self._inline(manifest, [*([report] if report else []), *criterion.named_paths()])
-        prompt = criterion_prompt(criterion, manifest, inline, secrets.token_hex(16), avoid=self.avoid)
+        prompt = criterion_prompt(
+            criterion, manifest, inline, secrets.token_hex(16), avoid=self.avoid, limit=self.config.inline
+        )
         return self._question(criterion.criterion_id, criterion, manifest, prompt)
 
     def of_hypothesis(self, prereg: Prereg) -> JudgeQuestion:
@@ -136,6 +138,7 @@ class Questions:
             self._inline(manifest, sorted((file.path for file in manifest.files), key=_first_read)),
             secrets.token_hex(16),
             results_contract=prereg.results_contract,
+            limit=self.config.inline,
         )
         return self._question(HYPOTHESIS_SUBJECT, None, manifest, prompt)
 
@@ -155,7 +158,7 @@ class Questions:
     def _inline(self, manifest: WorkspaceManifest, names: Sequence[str]) -> list[tuple[str, str]]:
         """The texts of these files, and of those in these folders, as far as `judge.inline` characters reach.
 
-        The first is cut where it is longer; any other that does not fit is left to the judge's tools.
+        The first is cut in its middle where it is longer; any other that does not fit is left to the judge's tools.
         """
         visible = {file.path: file for file in manifest.files}
         wanted = [path for name in names for path in visible if path == name or path.startswith(f"{name}/")]
@@ -165,8 +168,8 @@ class Questions:
             text = self._text(visible[path])
             if text is None or not left or (len(text) > left and found):
                 continue
-            found.append((path, text[:left]))
-            left -= len(found[-1][1])
+            found.append((path, text))
+            left = max(0, left - len(text))
         return found
 
     def _text(self, file: WorkspaceFile) -> str | None:

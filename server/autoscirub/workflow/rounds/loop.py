@@ -16,7 +16,17 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from autoscirub.errors import CheckError, SandboxError, StateError, TrustError
-from autoscirub.models import Answer, Change, Decision, Ended, Event, Infeasible, VerificationReport, now
+from autoscirub.models import (
+    CLIENTS,
+    Answer,
+    Change,
+    Decision,
+    Ended,
+    Event,
+    Infeasible,
+    VerificationReport,
+    now,
+)
 from autoscirub.sandbox import run_program
 from autoscirub.store import (
     JsonFault,
@@ -34,6 +44,7 @@ from autoscirub.store.history import path_problem
 from autoscirub.workflow.checking import check_step, is_as_verified
 from autoscirub.workflow.locks import require_rubric, require_settings
 from autoscirub.workflow.rerunning import required_rerun, rerun_status
+from autoscirub.workflow.rounds.agents import agent_command
 from autoscirub.workflow.rounds.guard import Aside, RevisionGuard, project_files
 from autoscirub.workflow.rounds.plan import continue_loop, plan_step
 from autoscirub.workflow.rounds.rules import (
@@ -123,11 +134,11 @@ def run_rounds(
 ) -> LoopResult:
     """Verify and revise until the loop ends by one of its rules.
 
-    `revise`: the program that revises, as a person gave it; None takes `[rounds] revise` of the configuration,
-    which must be trusted on this machine. It finds the plan in the file that AUTOSCIRUB_PLAN names and may
-    write what it did to the one that AUTOSCIRUB_CHANGES names. `as_is` goes on from files that a kill left and
-    that could not be saved. `on_output` gets the program's output, `on_step` each step. Raises CheckError, TrustError,
-    TamperedError and StateError.
+    `revise`: the program that revises, as a person gave it, or the one word `claude` or `codex` for that agent; None
+    takes `[rounds] revise` of the configuration, which must be trusted on this machine. It finds the plan in the file
+    that AUTOSCIRUB_PLAN names and may write what it did to the one that AUTOSCIRUB_CHANGES names. `as_is` goes on from
+    files that a kill left and that could not be saved. `on_output` gets the program's output, `on_step` each step.
+    Raises CheckError, ConfigError, TrustError, TamperedError and StateError.
     """
     opened = open_project(project, state_dir)
     command = _command(opened, revise)
@@ -359,7 +370,7 @@ def _read_changes(path: Path, seconds: float) -> Revision:
 
 def _command(opened: Project, revise: Sequence[str] | None) -> list[str]:
     if revise:
-        return list(revise)
+        return agent_command(revise[0]) if len(revise) == 1 and revise[0] in CLIENTS else list(revise)
     command = opened.config.rounds.revise
     if not command:
         raise CheckError(
