@@ -21,7 +21,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 LOADED = """
 import json, os, signal, sys, traceback
 sys.path.insert(0, sys.argv[1])
-import autoscirub.cli.run, autoscirub.report, autoscirub.setup, autoscirub.workflow
+import autoscirub.cli.exit_status, autoscirub.report, autoscirub.setup, autoscirub.workflow
 import filelock, git, jsonschema, rich.console
 from autoscirub.store import write_points as steps
 

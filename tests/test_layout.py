@@ -65,6 +65,7 @@ FILES = [
     ("revisions/events.jsonl", "state", "event", True),
     ("verdicts/KEY.json", "state", "verdict", True),
     ("asks.jsonl", "state", "ask", True),
+    ("calibration.json", "state", "calibration", True),
     ("frames/FRAME.yaml", "state", None, True),
     ("carriage/FRAME/records.jsonl", "state", None, True),
     ("leaderboards/PROBLEM.csv", "state", None, True),

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["on_path", "path_entries"]
+    from autoscirub.models import ClientName
+
+__all__ = ["CLIENT_INSTALL", "client_program", "on_path", "path_entries"]
+
+CLIENT_INSTALL: dict[ClientName, str] = {
+    "claude": "npm install -g @anthropic-ai/claude-code, or the installer of Claude Code's own pages",
+    "codex": "npm install -g @openai/codex",
+}
+"""How to get the program of a coding agent, for whoever lacks it."""
 
 
 def path_entries() -> list[str]:
@@ -24,3 +32,8 @@ def on_path(name: str, more: Sequence[str] = ()) -> str | None:
     A name with a slash is not looked up: it is returned if such a program can be run.
     """
     return shutil.which(name, path=os.pathsep.join([*path_entries(), *more]))
+
+
+def client_program(name: ClientName) -> str | None:
+    """The absolute path of a coding agent's program on PATH; None where it is not there. Starts nothing."""
+    return on_path(name)

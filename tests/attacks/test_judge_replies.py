@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.judging.judges import laid_out, member_of, outcome
 
 import autoscirub
-from autoscirub.judging.verdicts.evidence_checks import problems_of
-from autoscirub.judging.verdicts.replies import read_reply
-from autoscirub.models.judging import CriterionVerdict, WorkspaceFile, WorkspaceManifest
+from autoscirub.judging.verdicts import read_reply
+from autoscirub.models import WorkspaceFile, WorkspaceManifest
 
 SERVER = Path(autoscirub.__file__).resolve().parents[1]
 
@@ -22,25 +22,42 @@ CHILD = """
 import hashlib, json, pathlib, resource, signal, sys
 from autoscirub.judging.injection.search import search_addressing
 from autoscirub.judging.prompts.framing import frame
-from autoscirub.judging.verdicts.evidence_checks import problems_of
-from autoscirub.judging.verdicts.replies import read_reply, verdict_objects
-from autoscirub.models.judging import CriterionVerdict, WorkspaceFile, WorkspaceManifest
+from autoscirub.judging.verdicts import check_verdict, read_reply
+from autoscirub.judging.verdicts.replies import verdict_objects
+from autoscirub.models import WorkspaceFile, WorkspaceManifest
 resource.setrlimit(resource.RLIMIT_AS, (2_000_000_000,) * 2)
 what, root = sys.argv[1], pathlib.Path(sys.argv[2])
 data = (root / "report.md").read_bytes()
 file = WorkspaceFile(path="report.md", sha256=hashlib.sha256(data).hexdigest(), size=len(data))
-manifest = WorkspaceManifest(profile="criterion", files=[file], digest="0" * 64)
+files = [file]
+manifest = WorkspaceManifest(profile="criterion", files=files[:], digest="0" * 64)
+KINDS = ("quote", "line", "cell", "key")
 for unit in json.loads(sys.stdin.read()):
     print(ascii(unit), file=sys.stderr, flush=True)
     signal.setitimer(signal.ITIMER_VIRTUAL, 60)  # of this process's own time; it ends the process
     text = unit * (1_000_000 // len(unit))
     if what == "reply":
         found = read_reply(text, ["C1"], "criterion")
-        assert not found.verdicts and found.faults["C1"]
+        assert not found.entries and found.faults["C1"]
     elif what == "cited":
         text = text[:100_000]
-        verdict = CriterionVerdict(criterion_id="C1", reasoning=text, evidence_found=[text], satisfied=True)
-        problems_of(verdict, root, manifest)
+        cited = [{"path": "report.md", "at": {"kind": kind, "where": text}, "value": text} for kind in KINDS]
+        verdict = {"criterion_id": "C1", "reasoning": text, "evidence_gap": text, "required_actions": [text],
+            "evidence": cited, "evidence_found": [text, "report.md: " + text], "satisfied": True, text[:50]: text}
+        checked = check_verdict(read_reply(json.dumps(verdict), ["C1"], "criterion").entry("C1"), root, manifest)
+        assert not checked.counts
+    elif what == "looked into":
+        evidence = []
+        for name in ("a.md", "a.csv", "a.tex", "a.html", "a.json", "a.py"):
+            (root / name).write_text(text)
+            data = (root / name).read_bytes()
+            files.append(WorkspaceFile(path=name, sha256=hashlib.sha256(data).hexdigest(), size=len(data)))
+            evidence += [{"path": name, "at": {"kind": kind, "where": where}, "value": "a few words in it"}
+                for kind, where in (("quote", ""), ("cell", "row 1, column 1"), ("key", "a"))]
+        several = WorkspaceManifest(profile="criterion", files=files, digest="0" * 64)
+        verdict = {"criterion_id": "C1", "evidence": evidence, "satisfied": True}
+        check_verdict(read_reply(json.dumps(verdict), ["C1"], "criterion").entry("C1"), root, several)
+        del files[1:]
     elif what == "searched":
         (root / "a.md").write_text(text)
         search_addressing(root, ["a.md"])
@@ -56,12 +73,14 @@ UNITS = [
     "``" + "`{", "<!--", "<<end judged ", "a.md ", "a/", "../", '"a b c d" ', "“", "results.a = 1 ", "report.md: x = 1, ",
     "a = 1 in ", "x[", "1.", "1e", "report.md:1 ", '"word word word word word" ', "not. ", "Ignore ", "note for the ",
     "grader: ", "mark every ", "<|", "only ", "\u200b", "\u202e", "\U000e0061", "end of ", "verdict: ", "system: ", "a-",
-    "a+a", "x.y.", "`a/`", "satisfied ", "no need to open the ", "~/a",
+    "a+a", "x.y.", "`a/`", "satisfied ", "no need to open the ", "~/a", "<think>", "</think>", "{<think></think>", "{</think>",
+    "… ", "a. B. ", "- a\n", "a & b \\\\\n", "| a | b |\n", "<!-- ", "<p>", "区间", "。", "&lt;", "None; ", "n't ", "not be ", "1,",
+    '"a', "row a, column ", "[0]", "a.", "%", "a|b\n", "~~",
 ]  # fmt: skip
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", ["reply", "cited", "copied", "searched", "framed"])
+@pytest.mark.parametrize("what", ["reply", "cited", "looked into", "copied", "searched", "framed"])
 def test_a_megabyte_of_anything_is_read_within_bounds(tmp_path, what) -> None:
     (tmp_path / "report.md").write_text("# Report\n\nThe slope is 0.51 per year here.\n" * 1000)
     done = subprocess.run(
@@ -84,12 +103,13 @@ def test_ten_megabytes_are_refused_by_their_length_and_not_kept_whole() -> None:
 def test_twenty_thousand_other_entries_give_a_short_fault() -> None:
     entries = '{"criterion_id":"C2"},' * 20_000
     reading = read_reply('{"criteria":[' + entries.rstrip(",") + "]}", ["C1"], "criterion")
-    assert reading.verdicts == {}
+    assert reading.entries == {}
     assert len(reading.faults["C1"]) < 300
 
 
 PASS = (
-    '{"criterion_id": "C1", "reasoning": "r", "evidence_found": ["report.md:1"], "evidence_gap": "", '
+    '{"criterion_id": "C1", "reasoning": "r", "evidence": [{"path": "report.md", "at": {"kind": "line", "where": "1"}, '
+    '"value": "The slope is 0.51 per year."}], "evidence_found": [], "evidence_gap": "", '
     '"required_actions": [], "artifact_references": [], "confidence": 1, "satisfied": true}'
 )
 FAIL = PASS.replace("true}", "false}")
@@ -133,15 +153,31 @@ NO_PASS = [
 ]  # fmt: skip
 
 
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    return laid_out(tmp_path / "workspace", {"report.md": "The slope is 0.51 per year.\n"})
+
+
+def test_the_pass_that_these_are_made_of_is_one(workspace) -> None:
+    assert outcome(member_of(workspace, PASS)) == "satisfied"
+
+
 @pytest.mark.parametrize(("what", "reply"), NO_PASS, ids=[what for what, _ in NO_PASS])
-def test_no_hostile_reply_is_a_pass(what, reply) -> None:
-    verdict = read_reply(reply, ["C1"], "criterion").verdicts.get("C1")
-    assert verdict is None or verdict.satisfied is not True
+def test_no_hostile_reply_is_a_pass_however_often_the_judge_sends_it(workspace, what, reply) -> None:
+    assert outcome(member_of(workspace, reply)) in ("error", "inconclusive", "not_satisfied")
+    assert outcome(member_of(workspace, PASS[:-1], reply)) != "satisfied"
+
+
+@pytest.mark.parametrize(("what", "reply"), NO_PASS, ids=[what for what, _ in NO_PASS])
+def test_no_hostile_answer_settles_a_pass_that_was_asked_about(workspace, what, reply) -> None:
+    doubtful = PASS.replace('"evidence_gap": ""', '"evidence_gap": "an interval"')
+    answer = reply.replace('"evidence_gap": ""', '"evidence_gap": "an interval"')
+    assert outcome(member_of(workspace, doubtful, answer)) != "satisfied"
 
 
 @pytest.mark.parametrize("mark", ["\ufeff", "\ufeff\r\n", "\u200b", "\x00"])
-def test_a_mark_before_a_verdict_changes_nothing(mark) -> None:
-    assert read_reply(mark + PASS, ["C1"], "criterion").verdicts["C1"].satisfied is True
+def test_a_mark_before_a_verdict_changes_nothing(workspace, mark) -> None:
+    assert outcome(member_of(workspace, mark + PASS)) == "satisfied"
 
 
 def test_a_path_of_any_spelling_is_never_opened_outside_of_the_workspace(tmp_path) -> None:
@@ -159,10 +195,14 @@ def test_a_path_of_any_spelling_is_never_opened_outside_of_the_workspace(tmp_pat
         "./../secret.md",
         "out/../../secret.md",
         f"{tmp_path}/secret.md",
+        f"{root}/../secret.md",
     ):
-        judged = CriterionVerdict(
-            criterion_id="C1", evidence_found=[f'{path}: "the secret word is here today"'], satisfied=True
+        cited = {"path": path, "at": {"kind": "quote"}, "value": "the secret word is here today"}
+        verdict = json.loads(PASS) | {"evidence": [cited]}
+        member = member_of(root, json.dumps(verdict), manifest=manifest)
+        assert outcome(member) == "inconclusive"
+        # That it is no longer what was shown would mean that its bytes were read.
+        assert any(
+            "is not one of the files" in each or "cannot be looked into" in each for each in member.problems
         )
-        [problem] = problems_of(judged, root, manifest)
-        assert "secret word" in problem or "leads out" in problem
-        assert "is no longer what was shown" not in problem  # that would mean that its bytes were read
+        assert "is no longer what was shown" not in "".join(member.problems)

@@ -13,7 +13,7 @@ import pytest
 from tests.judging.judges import Saying, cost, failing
 
 from autoscirub.errors import JudgeError
-from autoscirub.judging.backends import ask_within, keep_so_far, repair_within
+from autoscirub.judging.backends import OverLimit, SpendLimit, ask_within, keep_so_far, repair_within
 from autoscirub.models import JudgeReply, JudgeRequest, Usage
 
 
@@ -150,3 +150,14 @@ def test_a_backend_without_a_repair_is_asked_again(question: Callable[..., Judge
     [asked] = backend.asked
     assert "what was wrong" in asked.prompt
     assert asked.prompt_digest != question().prompt_digest
+
+
+def test_an_answer_that_a_backend_itself_cut_off_at_a_limit_counts_what_it_cost(
+    question: Callable[..., JudgeRequest],
+) -> None:
+    spend_limit = SpendLimit(10.0)
+    reply = JudgeReply(text="half", usage=Usage(cost_usd=2.5))
+    backend = Saying(lambda _: failing(OverLimit("money limit reached", reply)))
+    with pytest.raises(OverLimit):
+        anyio.run(lambda: ask_within(backend, question(), spend_limit=spend_limit))
+    assert (spend_limit.spent, spend_limit.unknown) == (2.5, 0)

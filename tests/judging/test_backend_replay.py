@@ -10,16 +10,18 @@ from typing import Any
 import anyio
 import anyio.to_thread
 import pytest
-from tests.judging.judges import cost
+from tests.judging.judges import Saying, cost, failing
 
 from autoscirub.errors import ConfigError, JudgeError
 from autoscirub.judging.backends import (
     Backend,
+    RecordingBackend,
     SpendLimit,
     ask_within,
     open_backend,
     record_name,
     record_reply,
+    recording_folder,
     repair_within,
     with_faults,
 )
@@ -128,3 +130,69 @@ def test_a_record_that_is_no_file_is_never_opened(
     {"fifo": os.mkfifo, "folder": os.mkdir, "link": lambda path: path.symlink_to("/etc/passwd")}[kind](path)
     with pytest.raises(JudgeError, match="expected a regular file"):
         anyio.run(ask_within, replay(tmp_path), question())
+
+
+# Recording the replies of another judge
+
+
+def test_each_reply_of_another_judge_is_recorded_for_replay(
+    tmp_path: Path, question: Callable[..., JudgeRequest]
+) -> None:
+    judge = Saying(lambda asked: JudgeReply(text=f"{asked.member}: {asked.prompt}"), price=0.25)
+    recording = RecordingBackend(judge, tmp_path / "records")
+    assert isinstance(recording, Backend)
+    assert (recording.name, recording.settings()) == (judge.name, judge.settings())
+    assert recording.price(question()) == 0.25
+
+    async def asked(backend: Backend) -> list[str]:
+        first = await ask_within(backend, question())
+        second = await ask_within(backend, question(member=2))
+        back = await repair_within(backend, question(), first, "is it meant?")
+        return [reply.text for reply in (first, second, back)]
+
+    replies = anyio.run(asked, recording)
+    assert len({*replies}) == len(judge.asked) == 3
+    assert anyio.run(asked, replay(tmp_path)) == replies
+
+
+def test_a_judge_without_a_repair_is_recorded_too(
+    tmp_path: Path, question: Callable[..., JudgeRequest]
+) -> None:
+    judge = Saying(lambda asked: JudgeReply(text=asked.prompt))
+    judge.repair = None  # type: ignore[assignment, method-assign]
+    recording = RecordingBackend(judge, tmp_path / "records")
+    text = anyio.run(repair_within, recording, question(), cost(None), "faults").text
+    assert "faults" in text
+    assert anyio.run(repair_within, replay(tmp_path), question(), cost(None), "faults").text == text
+
+
+def test_of_a_judge_that_fails_nothing_is_recorded(
+    tmp_path: Path, question: Callable[..., JudgeRequest]
+) -> None:
+    recording = RecordingBackend(Saying(lambda _: failing(JudgeError("no"))), tmp_path / "records")
+    with pytest.raises(JudgeError, match="^no$"):
+        anyio.run(ask_within, recording, question())
+    assert not (tmp_path / "records").exists()
+
+
+@pytest.mark.parametrize("folder", ["records", ".", "results/records", "replies-2", "link"])
+def test_records_where_a_judge_would_see_them_are_refused(tmp_path: Path, folder: str) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (tmp_path / "link").symlink_to(project)
+    where = tmp_path / folder if folder == "link" else project / folder
+    with pytest.raises(ConfigError, match="--record: a judge would see .* and the verdicts in it"):
+        recording_folder(where, project, project / ".autoscirub", "replies")
+    with pytest.raises(ConfigError, match="a judge would see"):
+        recording_folder(where, project, project / ".autoscirub", None)
+
+
+def test_records_outside_and_where_no_judge_looks_are_fine(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    for where in (
+        tmp_path / "elsewhere",
+        project / "replies",
+        project / "replies" / "1",
+        project / ".autoscirub",
+    ):
+        assert recording_folder(where, project, project / ".autoscirub", "replies") == where

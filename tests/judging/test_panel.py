@@ -1,4 +1,4 @@
-"""Panels: all at once, each on its own, one repair, one answer or none."""
+"""Panels: all at once, each on its own, one repair, one question back, one answer or none."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ import anyio.to_thread
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.judging.judges import Saying, question
+from tests.judging.judges import Saying, failing, question
 
 from autoscirub.errors import ConfigError, JudgeError
 from autoscirub.judging import ReadReply, ask_panel, panel_answer, panel_error
 from autoscirub.judging.backends import SpendLimit, open_backend
+from autoscirub.judging.verdicts import CheckedVerdict, SettledVerdict
 from autoscirub.models import (
     CriterionVerdict,
     HypothesisVerdict,
@@ -39,7 +40,7 @@ def read(reply: JudgeReply) -> ReadReply:
     """As plain as can be: what this room is given by another."""
     if not isinstance(reply.structured, dict):
         return ReadReply(faults="no JSON object")
-    return ReadReply(CriterionVerdict.model_validate(reply.structured))
+    return ReadReply(CheckedVerdict(CriterionVerdict.model_validate(reply.structured)))
 
 
 def panel(
@@ -195,21 +196,107 @@ def test_every_member_s_verdict_is_kept_with_what_it_used() -> None:
     assert all(member.usage.seconds > 0 for member in members)
 
 
-def test_a_verdict_with_problems_does_not_count_and_is_kept() -> None:
-    def reading(reply: JudgeReply) -> ReadReply:
-        return ReadReply(read(reply).verdict, problems=["fig.png is not there"])
-
-    [member] = panel(Saying(lambda _: says(True)), repeats=1, agree=1, reading=reading)
-    assert member.verdict is not None
-    assert (member.answer, member.problems, member.error) == (None, ["fig.png is not there"], None)
-
-
 def test_a_verdict_on_the_hypothesis_counts_by_its_own_flag() -> None:
     def reading(_: JudgeReply) -> ReadReply:
-        return ReadReply(HypothesisVerdict(reasoning="r", supports_hypothesis=False))
+        return ReadReply(CheckedVerdict(HypothesisVerdict(reasoning="r", supports_hypothesis=False)))
 
     [member] = panel(Saying(lambda _: says(True)), repeats=1, agree=1, reading=reading)
     assert member.answer is False
+
+
+# One question back
+
+
+def doubtful(reply: JudgeReply) -> ReadReply:
+    """Every verdict is asked about; the answer settles it by its `problems` and its flag."""
+    found = read(reply).checked
+    if found is None:
+        return ReadReply(faults="no JSON object")
+
+    def again(answer: JudgeReply) -> SettledVerdict:
+        fields = json.loads(answer.text)
+        verdict = CriterionVerdict(criterion_id="c1", satisfied=fields.get("satisfied", found.verdict.flag))
+        return SettledVerdict(
+            verdict,
+            problems=fields.get("problems", []),
+            remarks=["asked about it"],
+            confirmed=fields.get("confirmed"),
+        )
+
+    checked = CheckedVerdict(found.verdict, faults=["fig.png is not there"], questions=["is it so?"])
+    return ReadReply(checked, question="ASKED-BACK: fig.png is not there", again=again)
+
+
+def asked_back(answer: Any) -> tuple[Member, Saying]:
+    """What a judge comes to that says yes, and then `answer`."""
+
+    def respond(request: JudgeRequest) -> Any:
+        return answer() if "ASKED-BACK" in request.prompt else says(True, cost_usd=0.1, turns=1)
+
+    judge = Saying(respond)
+    [member] = panel(judge, repeats=1, agree=1, reading=doubtful)
+    return member, judge
+
+
+def test_a_verdict_that_does_not_count_is_asked_about_once_and_what_that_leaves_counts() -> None:
+    text = '{"confirmed": true}'
+    member, judge = asked_back(lambda: JudgeReply(text=text, usage=Usage(cost_usd=0.2), model_served="m2"))
+    assert (member.answer, member.problems, member.error) == (True, [], None)
+    assert (member.remarks, member.confirmed) == (["asked about it"], True)
+    assert member.raw == f"{says(True).text}\n\n{text}"
+    assert (member.model_served, member.usage.turns) == ("m2", None)
+    assert member.usage.cost_usd == pytest.approx(0.3)
+    assert len(judge.asked) == 2
+
+
+def test_a_verdict_that_is_still_in_doubt_is_kept_and_does_not_count() -> None:
+    member, judge = asked_back(
+        lambda: JudgeReply(text='{"problems": ["still not there"], "confirmed": false}')
+    )
+    assert (member.answer, member.problems, member.error) == (None, ["still not there"], None)
+    assert member.verdict is not None
+    assert member.verdict.flag is True
+    assert member.confirmed is False
+    assert len(judge.asked) == 2
+
+
+def test_a_verdict_that_is_taken_back_counts_as_what_it_is_then() -> None:
+    member, _ = asked_back(lambda: JudgeReply(text='{"satisfied": false}'))
+    assert (member.answer, member.problems) == (False, [])
+
+
+def test_a_judge_that_cannot_be_asked_again_leaves_its_verdict_inconclusive() -> None:
+    member, judge = asked_back(lambda: failing(JudgeError("unreachable")))
+    assert member.answer is None
+    assert member.error is None
+    assert member.problems == [
+        "fig.png is not there",
+        "is it so?",
+        "it could not be asked again: unreachable",
+    ]
+    assert member.usage.cost_usd == pytest.approx(0.1)
+    assert len(judge.asked) == 2
+
+
+def test_a_reply_that_had_to_be_repaired_may_be_asked_about_too() -> None:
+    def respond(request: JudgeRequest) -> JudgeReply:
+        if "ASKED-BACK" in request.prompt:
+            return JudgeReply(text='{"confirmed": true}')
+        return says(True) if "no JSON object" in request.prompt else JudgeReply(text="prose")
+
+    judge = Saying(respond)
+    [member] = panel(judge, repeats=1, agree=1, reading=doubtful)
+    assert (member.answer, member.confirmed) == (True, True)
+    assert len(judge.asked) == 3
+
+
+def test_a_verdict_that_counts_is_not_asked_about() -> None:
+    judge = Saying(lambda _: says(True))
+    [member] = panel(judge, repeats=1, agree=1)
+    assert (member.answer, member.confirmed, len(judge.asked)) == (True, None, 1)
+
+
+# One repair
 
 
 def test_one_repair_is_asked_for_and_no_second() -> None:
@@ -249,7 +336,7 @@ def test_the_money_of_one_answer_holds_for_reply_and_repair_together() -> None:
         )
 
     [member] = panel(Saying(answer), repeats=1, agree=1, request=question(money=1.0))
-    assert "money limit reached: $1.2 of $1 (judge.money), with the repair" in str(member.error)
+    assert "money limit reached: $1.2 of $1 (judge.money), with what was asked back" in str(member.error)
     assert member.usage.cost_usd == pytest.approx(1.2)
 
 

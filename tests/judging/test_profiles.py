@@ -48,6 +48,27 @@ def test_hypothesis_shows_the_results_file_that_is_configured_elsewhere(study, v
     assert set(visible_files(study)) == COPIED | {"out/numbers.json"}
 
 
+@pytest.mark.parametrize("replay", ["replies", "replies/", "./replies"])
+@pytest.mark.parametrize("profile", ["hypothesis", "criterion", "own"])
+def test_what_a_judge_replied_before_is_withheld(study, visible_files, replay: str, profile: str) -> None:
+    (study / "autoscirub.toml").write_text(
+        f'judge.replay = "{replay}"\nprofiles.own.include = ["replies", "QUESTION.md"]\n'
+    )
+    (study / "replies").mkdir()
+    (study / "replies" / "1.json").write_text(
+        '{"text": "an earlier verdict, of more than 64 bytes, so that copies count"}'
+    )
+    (study / "results" / "copy.json").write_bytes((study / "replies" / "1.json").read_bytes())
+    shown = visible_files(study, profile)
+    assert "QUESTION.md" in shown
+    assert not {"replies/1.json", "results/copy.json"} & shown.keys()
+
+
+def test_a_project_that_is_the_folder_of_replies_is_shown_all_the_same(study, visible_files) -> None:
+    (study / "autoscirub.toml").write_text('judge.replay = "."\n')
+    assert "run.py" in visible_files(study, "criterion")
+
+
 WHOLE = (COPIED - {".prereg.lock"}) | {"REPORT.md", "notes/todo.txt"}
 """All that a criterion's judge is shown: the lock says what the checks expect, and is not the judge's to know."""
 

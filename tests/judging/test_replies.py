@@ -10,8 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autoscirub.errors import JudgeError
-from autoscirub.judging.verdicts.replies import HYPOTHESIS_SUBJECT, MAX_REPLY, read_reply, repair_request
-from autoscirub.models.judging import JudgeReply
+from autoscirub.judging.verdicts import HYPOTHESIS_SUBJECT, read_reply, repair_request
+from autoscirub.judging.verdicts.entries import with_published
+from autoscirub.judging.verdicts.json_objects import MAX_REPLY
+from autoscirub.judging.verdicts.replies import read_answer
+from autoscirub.models import JudgeReply
 
 TRUE = {
     "criterion_id": "C1",
@@ -32,14 +35,18 @@ def read(reply: Any, *asked: str):
     )
 
 
+def entry(reply: Any, *asked: str):
+    return read(reply, *asked).entries["C1"]
+
+
 def flag(reply: Any) -> Any:
-    return read(reply).verdicts["C1"].satisfied
+    return entry(reply).verdict.satisfied
 
 
 def fault(reply: Any) -> str:
-    reading = read(reply)
-    assert reading.verdicts == {}
-    return reading.faults["C1"]
+    parsed = read(reply)
+    assert parsed.entries == {}
+    return parsed.faults["C1"]
 
 
 def on_hypothesis(reply: Any):
@@ -77,22 +84,78 @@ FLAGS = [
 @pytest.mark.parametrize(("value", "means"), FLAGS)
 def test_only_json_true_is_true_and_false_or_the_word_is_false_and_the_rest_is_null(value, means) -> None:
     assert flag(TRUE | {"satisfied": value}) is means
-    verdict = on_hypothesis({"reasoning": "r", "supports_hypothesis": value}).verdicts[HYPOTHESIS_SUBJECT]
-    assert verdict.supports_hypothesis is means
+    on_it = on_hypothesis({"reasoning": "r", "supports_hypothesis": value}).entries[HYPOTHESIS_SUBJECT]
+    assert on_it.verdict.supports_hypothesis is means
 
 
-def test_no_flag_is_null() -> None:
-    reading = read({key: value for key, value in TRUE.items() if key != "satisfied"})
-    assert reading.verdicts["C1"].satisfied is None
+@pytest.mark.parametrize(("value", "means"), FLAGS)
+def test_a_null_that_is_not_the_judge_s_own_word_is_a_fault(value, means) -> None:
+    faults = entry(TRUE | {"satisfied": value}).faults
+    if means is None and value is not None:
+        assert faults == [
+            f"satisfied is {json.dumps(value, ensure_ascii=False)}; expected true, false or null, and no other value"
+        ]
+    else:
+        assert faults == []
 
 
-@pytest.mark.parametrize("status", ["not_satisfied", "cannot_assess", "error", False, None, "fail"])
-def test_a_second_flag_that_contradicts_the_first_is_no_pass(status) -> None:
-    assert flag(TRUE | {"status": status}) is None
+def test_no_flag_is_a_fault_and_not_the_judge_s_null() -> None:
+    on_it = entry({key: value for key, value in TRUE.items() if key != "satisfied"})
+    assert on_it.verdict.satisfied is None
+    assert on_it.faults == ["satisfied is absent; expected true, false or null"]
 
 
-def test_a_second_flag_that_agrees_changes_nothing() -> None:
-    assert flag(TRUE | {"status": "satisfied"}) is True
+OTHERWISE = [
+    {"status": "not_satisfied"},
+    {"status": "cannot_assess"},
+    {"status": "error"},
+    {"status": False},
+    {"status": "fail"},
+    {"score": 0},
+    {"score": 0.2},
+    {"score": "1/5"},
+    {"grade": "F"},
+    {"finalVerdict": "FAIL"},
+    {"all_satisfied": False},
+    {"is_satisfied": "no"},
+    {"failed": True},
+    {"C1": "not satisfied"},
+    {"supports_hypothesis": False},
+    {"assessment": {"status": "fail"}},
+    {"notes": [{"criterion_met": False}]},
+]
+
+
+@pytest.mark.parametrize("others", OTHERWISE, ids=str)
+def test_another_field_that_says_otherwise_is_asked_about(others) -> None:
+    [question] = entry(TRUE | others).questions
+    assert question.startswith("satisfied is true, and ")
+
+
+AGREE = [
+    {"status": "satisfied"},
+    {"status": None},
+    {"score": 1.0},
+    {"score": "5/5"},
+    {"score": 0.9},
+    {"verdict": "PASS"},
+    {"failed": False},
+    {"answer": "The report states the slope with its interval."},
+    {"outliers": "no"},
+    {"blinded": False},
+    {"result": "0.51"},
+]
+
+
+@pytest.mark.parametrize("others", AGREE, ids=str)
+def test_another_field_that_agrees_or_says_nothing_of_it_changes_nothing(others) -> None:
+    assert entry(TRUE | others).questions == []
+    assert flag(TRUE | others) is True
+
+
+def test_a_no_is_asked_about_where_another_field_says_yes() -> None:
+    assert entry(FALSE | {"status": "pass"}).questions == ['satisfied is false, and status says "pass"']
+    assert entry(FALSE | {"status": "cannot_assess"}).questions == []
 
 
 # Around the verdict
@@ -107,6 +170,9 @@ AROUND = [
     'He said "it\'s {{fine}}".\n\n> {}',
     "<!-- a comment -->\n<answer>{}</answer>",
     "It uses { without an end, and then\n{}".replace("{ ", "{{ "),
+    "<|channel|>analysis<|message|>I look.<|end|><|start|>assistant<|channel|>final<|message|>{}<|return|>",
+    "<think>Perhaps not.</think>\n{}",
+    "Perhaps not.</think>\n{}",
     "{}\r\n",
 ]
 
@@ -117,16 +183,22 @@ def test_prose_and_fences_around_a_verdict_are_survived(around) -> None:
     assert flag(around.format(json.dumps({"criteria": [TRUE]}))) is True
 
 
+BARE = [0, 2, 4, 9, 10, 11, 12]
+
+
+@pytest.mark.parametrize("number", range(len(AROUND)))
+def test_fences_tags_and_closed_thinking_are_no_prose_and_all_else_is(number) -> None:
+    parsed = read(AROUND[number].format(json.dumps(TRUE)))
+    assert (parsed.prose == "") is (number in BARE), parsed.prose
+
+
 def test_fences_braces_and_quotes_inside_a_text_stay_as_they_are() -> None:
     gap = 'no interval; ```python\nprint({"a": 1})\n``` and } and { and \\" and "criterion_id": "C9"'
-    assert (
-        read(f"```json\n{json.dumps(FALSE | {'evidence_gap': gap})}\n```").verdicts["C1"].evidence_gap == gap
-    )
+    assert entry(f"```json\n{json.dumps(FALSE | {'evidence_gap': gap})}\n```").verdict.evidence_gap == gap
 
 
 def test_json_inside_a_text_is_a_text() -> None:
-    reading = read(FALSE | {"reasoning": json.dumps(TRUE)})
-    assert reading.verdicts["C1"].satisfied is False
+    assert flag(FALSE | {"reasoning": json.dumps(TRUE)}) is False
 
 
 # One verdict for each id
@@ -161,7 +233,7 @@ def test_a_verdict_wrapped_in_another_object_is_no_verdict_and_contradicts_the_o
 def test_entries_are_matched_by_exact_id_and_others_are_not_used() -> None:
     entries = [TRUE | {"criterion_id": name} for name in ("c1", "C1 ", "С1", "C01", "C10", "C2")]
     reading = read({"criteria": [*entries, {"note": "all"}, "C1", TRUE | {"criterion_id": "1"}]}, "C1", "C2")
-    assert list(reading.verdicts) == ["C2"]
+    assert list(reading.entries) == ["C2"]
     assert list(reading.faults) == ["C1"]
     assert '"c1"' in reading.faults["C1"]
 
@@ -184,7 +256,7 @@ NAMELESS = [
 def test_a_verdict_that_names_no_criterion_may_contradict_any_of_them(reply) -> None:
     assert fault(reply).startswith("the reply holds a verdict without a criterion_id")
     two = read(reply + json.dumps(FALSE | {"criterion_id": "C2"}), "C1", "C2")
-    assert two.verdicts == {}
+    assert two.entries == {}
     assert set(two.faults) == {"C1", "C2"}
 
 
@@ -195,15 +267,50 @@ def test_structured_output_that_holds_a_verdict_somewhere_is_not_passed_over_for
 
 def test_the_order_of_entries_changes_nothing() -> None:
     entries = [TRUE, FALSE | {"criterion_id": "C2"}, TRUE | {"criterion_id": "C3"}]
-    first = read({"criteria": entries}, "C1", "C2", "C3").verdicts
-    assert read({"criteria": entries[::-1]}, "C1", "C2", "C3").verdicts == first
+    first = read({"criteria": entries}, "C1", "C2", "C3").entries
+    assert read({"criteria": entries[::-1]}, "C1", "C2", "C3").entries == first
 
 
-def test_a_pass_that_the_prose_beside_it_takes_back_is_none() -> None:
+def test_prose_around_a_pass_is_not_passed_over() -> None:
     reply = (
         f"The report holds a ready verdict: {json.dumps(TRUE)}. I find that the criterion is not satisfied."
     )
-    assert "beside it the reply says" in fault(reply)
+    assert "I find that the criterion is not satisfied." in read(reply).prose
+
+
+# Thinking
+
+UNCLOSED = [
+    "<think>{}",
+    "<think>a</think><think>{}",
+    "<thinking>Perhaps {} but",
+    "<seed:think>Perhaps {} but",
+    "◁think▷{}",
+    "[THINK]{} but",
+    "<|channel|>analysis<|message|>{} but",
+    "<|START_THINKING|>{} but",
+    "The set { and <think>{}".replace("{ ", "{{ "),
+]
+
+
+@pytest.mark.parametrize("reply", UNCLOSED)
+def test_a_reply_that_ends_inside_its_thinking_holds_no_verdict(reply) -> None:
+    assert "ends inside its thinking" in fault(reply.format(json.dumps(TRUE)))
+
+
+CLOSED = ["<think>{}</think>", "{}</think>", "◁think▷{}◁/think▷", "[THINK]{}[/THINK]", "{}[/THINK]"]
+
+
+@pytest.mark.parametrize("reply", CLOSED)
+def test_what_stands_in_closed_thinking_is_no_verdict_and_what_follows_is(reply) -> None:
+    draft = reply.format(json.dumps(TRUE))
+    assert "holds no JSON object" in fault(draft)
+    assert flag(draft + json.dumps(FALSE)) is False
+
+
+@pytest.mark.parametrize("mark", ["<think>", "</think>", "[THINK]", "<|channel|>analysis"])
+def test_a_mark_in_the_judge_s_own_words_begins_and_ends_no_thinking(mark) -> None:
+    assert flag(TRUE | {"reasoning": f"The log has {mark} in it."}) is True
 
 
 # What cannot be read
@@ -241,18 +348,18 @@ def test_what_cannot_be_read_is_a_fault_that_says_why_and_never_a_verdict(reply,
 def test_a_fault_is_an_error_with_the_raw_reply() -> None:
     cut = json.dumps(TRUE)[:40]
     with pytest.raises(JudgeError, match="is cut off") as error:
-        read(cut).verdict("C1")
+        read(cut).entry("C1")
     assert error.value.raw == cut
 
 
 def test_an_id_that_was_not_asked_has_no_verdict_to_give() -> None:
     with pytest.raises(JudgeError, match="'C9' was not asked"):
-        read(TRUE).verdict("C9")
+        read(TRUE).entry("C9")
 
 
 def test_one_broken_verdict_spoils_the_whole_reply_because_it_may_contradict_the_others() -> None:
     reading = read(json.dumps(TRUE) + '\n{"criterion_id": "C1", "satisfied": fal', "C1", "C2")
-    assert reading.verdicts == {}
+    assert reading.entries == {}
     assert set(reading.faults) == {"C1", "C2"}
 
 
@@ -278,38 +385,122 @@ ODD = [
 
 @pytest.mark.parametrize(("change", "key", "means"), ODD)
 def test_an_odd_field_is_forgiven_where_it_cannot_become_a_pass(change, key, means) -> None:
-    assert getattr(read(TRUE | change).verdicts["C1"], key) == means
+    assert getattr(entry(TRUE | change).verdict, key) == means
 
 
 @pytest.mark.parametrize("token", ["NaN", "Infinity", "-Infinity", "1e999"])
 def test_a_confidence_that_is_not_finite_is_left_out(token) -> None:
-    reading = read(json.dumps(TRUE).replace("0.9", token))
-    assert reading.verdicts["C1"].confidence is None
+    assert entry(json.dumps(TRUE).replace("0.9", token)).verdict.confidence is None
 
 
-@pytest.mark.parametrize("key", ["evidence_found", "artifact_references"])
-@pytest.mark.parametrize(
-    "value", ["report.md", [1], [None], [{"file": "report.md"}], {"a": 1}, 5, False, [["x"]]]
-)
-def test_evidence_of_another_shape_carries_no_pass(key, value) -> None:
-    assert f"its {key} is" in fault(TRUE | {key: value})
-    assert flag(FALSE | {key: value}) is False
+UNREAD = [
+    "report.md",
+    ["report.md: 0.51"],
+    [1],
+    [None],
+    [{"file": "report.md"}],
+    [{"path": "report.md", "value": "words"}],
+    [{"path": "report.md", "at": "line 3", "value": "words"}],
+    [{"path": "report.md", "at": {"kind": "paragraph"}, "value": "words"}],
+    [{"path": "report.md", "at": {"kind": "quote"}, "value": {"a": 1}}],
+    {"a": 1},
+    5,
+    False,
+    [["x"]],
+]
+
+
+@pytest.mark.parametrize("value", UNREAD, ids=str)
+def test_evidence_of_another_shape_is_a_fault_of_a_pass_and_of_no_other(value) -> None:
+    [fault] = entry(TRUE | {"evidence": value}).faults
+    assert fault.startswith("evidence[0] is ")
+    assert entry(FALSE | {"evidence": value}).faults == []
+    assert on_hypothesis({"reasoning": "r", "evidence": value, "supports_hypothesis": False}).entries[
+        HYPOTHESIS_SUBJECT
+    ].faults == [fault]
+
+
+def test_a_list_for_a_value_is_read_as_one() -> None:
+    cited = {"path": "r.json", "at": {"kind": "key", "where": "seeds"}, "value": [1, 2]}
+    [found] = entry(TRUE | {"evidence": [cited]}).verdict.evidence
+    assert found.value == "[1, 2]"
+
+
+def test_more_evidence_than_anyone_looks_up_is_a_fault() -> None:
+    cited = {"path": "r.json", "at": {"kind": "key", "where": "n"}, "value": 1}
+    [fault] = entry(TRUE | {"evidence": [cited] * 201}).faults
+    assert "has 201 entries" in fault
+
+
+PUBLISHED = [
+    ('report.md: "a few words"', ("quote", "", "a few words")),
+    ("`report.md`: “a few words”.", ("quote", "", "a few words")),
+    ("./report.md «a few words»", ("quote", "", "a few words")),
+    ("report.md : « a few words »", ("quote", "", " a few words ")),
+    ("report.md：「三个词」", ("quote", "", "三个词")),
+    ("report.md: `x = 1`", ("quote", "", "x = 1")),
+    ('report.md:4 "a few words"', ("line", "4", "a few words")),
+    ('report.md, lines 4-5: "a few words"', ("line", "4-5", "a few words")),
+    ("report.md, Zeile 4: „ein paar Worte“", ("line", "4", "ein paar Worte")),
+    ("r.json: slope = 0.51", ("key", "slope", "0.51")),
+    ("r.json: interval.low ≈ 0.47.", ("key", "interval.low", "0.47")),
+    ("r.json: 'mean error' = 0.1", ("key", "mean error", "0.1")),
+    ("t.csv, row b, column rmse: 0.29", ("cell", "row b, column rmse", "0.29")),
+]
+
+
+@pytest.mark.parametrize(("text", "place"), PUBLISHED)
+def test_a_string_that_is_a_path_with_a_place_is_evidence(text, place) -> None:
+    verdict = entry(TRUE | {"evidence_found": [text]}).verdict
+    found = with_published(verdict, ["report.md", "r.json", "t.csv"])
+    assert found.evidence_found == []
+    [cited] = found.evidence
+    assert (cited.at.kind, cited.at.where, cited.value) == place
+
+
+REMARKS = [
+    "report.md",
+    "report.md:4",
+    "report.md says so",
+    'report.md: "a few words" and more',
+    'In report.md it says "a few words"',
+    "r.json (slope 0.51)",
+    "the slope in r.json is 0.51",
+    "other.md: 'words'",
+    "report.md#section",
+    "t.csv, row b: rmse 0.99",
+    "",
+]
+
+
+@pytest.mark.parametrize("text", REMARKS)
+def test_any_other_string_is_a_remark(text) -> None:
+    verdict = entry(TRUE | {"evidence_found": [text]}).verdict
+    found = with_published(verdict, ["report.md", "r.json", "t.csv"])
+    assert found.evidence == []
+    assert found.evidence_found == [text][: bool(text)]
+
+
+def test_the_longest_path_is_the_one_that_is_meant() -> None:
+    verdict = entry(TRUE | {"evidence_found": ['report.md.bak: "a few words"']}).verdict
+    [cited] = with_published(verdict, ["report.md", "report.md.bak"]).evidence
+    assert cited.path == "report.md.bak"
 
 
 def test_a_bare_false_is_false() -> None:
-    reading = read({"criterion_id": "C1", "satisfied": "false"})
-    assert reading.verdicts["C1"].satisfied is False
+    assert flag({"criterion_id": "C1", "satisfied": "false"}) is False
 
 
 def test_concerns_of_a_hypothesis_may_be_null_or_one_text() -> None:
     for value, means in [(None, []), ("few seeds", ["few seeds"]), (["a", 1], ["a", "1"])]:
         reply = {"reasoning": "r", "concerns": value, "confidence": 0.5, "supports_hypothesis": False}
-        assert on_hypothesis(reply).verdicts[HYPOTHESIS_SUBJECT].concerns == means
+        assert on_hypothesis(reply).entries[HYPOTHESIS_SUBJECT].verdict.concerns == means
 
 
-def test_a_hypothesis_without_a_flag_is_null() -> None:
-    reading = on_hypothesis({"reasoning": "r", "concerns": [], "confidence": 0.5})
-    assert reading.verdicts[HYPOTHESIS_SUBJECT].supports_hypothesis is None
+def test_a_hypothesis_without_a_flag_is_asked_about() -> None:
+    on_it = on_hypothesis({"reasoning": "r", "concerns": [], "confidence": 0.5}).entries[HYPOTHESIS_SUBJECT]
+    assert on_it.verdict.supports_hypothesis is None
+    assert on_it.faults == ["supports_hypothesis is absent; expected true, false or null"]
 
 
 def test_two_verdicts_on_the_hypothesis_are_a_fault() -> None:
@@ -322,13 +513,13 @@ def test_two_verdicts_on_the_hypothesis_are_a_fault() -> None:
 
 
 def test_structured_output_comes_first() -> None:
-    reading = read(JudgeReply(text=json.dumps(TRUE), structured=FALSE))
-    assert reading.verdicts["C1"].satisfied is False
+    assert flag(JudgeReply(text=json.dumps(TRUE), structured=FALSE)) is False
+    assert read(JudgeReply(text="Words around it.", structured=FALSE)).prose == ""
 
 
 def test_structured_output_that_says_nothing_of_a_verdict_leaves_the_text() -> None:
-    assert read(JudgeReply(text=json.dumps(FALSE), structured={"ok": True})).verdicts["C1"].satisfied is False
-    assert read(JudgeReply(text="", structured=json.dumps(FALSE))).verdicts["C1"].satisfied is False
+    assert flag(JudgeReply(text=json.dumps(FALSE), structured={"ok": True})) is False
+    assert flag(JudgeReply(text="", structured=json.dumps(FALSE))) is False
 
 
 @pytest.mark.parametrize(
@@ -358,16 +549,61 @@ def test_a_repair_names_each_fault_and_asks_for_form_and_not_for_another_verdict
     assert "do not change what you found" in message
 
 
+# The answer to the question back
+
+
+def answer(reply: str, kind: Any = "criterion"):
+    return read_answer(JudgeReply(text=reply), "C1" if kind == "criterion" else HYPOTHESIS_SUBJECT, kind)
+
+
+def test_an_answer_may_leave_out_what_it_does_not_correct() -> None:
+    assert answer('{"confirmed": true}') == ({"confirmed": True}, "", "")
+    assert answer('```json\n{"criterion_id": "C1", "evidence_gap": ""}\n```')[0] == {
+        "criterion_id": "C1",
+        "evidence_gap": "",
+    }
+    assert answer('{"criteria": [{"criterion_id": "C1", "confirmed": false}], "all_satisfied": false}')[
+        0
+    ] == {
+        "criterion_id": "C1",
+        "confirmed": False,
+        "all_satisfied": False,
+    }
+    assert answer('I confirm. {"confirmed": true}')[:2] == ({"confirmed": True}, "I confirm.")
+
+
+NO_ANSWER = [
+    ("", "holds 0 JSON objects"),
+    ("Yes, it stands.", "holds 0 JSON objects"),
+    ('{"confirmed": true}{"confirmed": true}', "holds 2 JSON objects"),
+    ('{"criterion_id": "C2", "confirmed": true}', 'the answer is on "C2"; expected "C1"'),
+    ('{"criterion_id": null, "confirmed": true}', "the answer is on null"),
+    ('{"criteria": [{"criterion_id": "C2", "confirmed": true}]}', 'the answer is on "C2"'),
+    ('{"confirmed": true, "revised": {"satisfied": false}}', "holds another one inside"),
+    ('{"criteria": [{"confirmed": true}, {"confirmed": false}]}', "holds another one inside"),
+    ('{"confirmed": true, "confirmed": false}', "holds 0 JSON objects"),
+    ('<think>{"confirmed": true}', "ends inside its thinking"),
+    ('{"criterion_id": "C1", "confirmed": true', "is cut off"),
+]
+
+
+@pytest.mark.parametrize(("reply", "says"), NO_ANSWER)
+def test_what_is_no_answer_says_why(reply, says) -> None:
+    fields, _, fault = answer(reply)
+    assert fields == {}
+    assert says in fault
+
+
 # Whatever comes
 
 ids = st.sampled_from(["C1", "c1", "C1 ", "C2", "", "С1"])
 flags = st.sampled_from([True, False, None, "true", "false", 1, 0, [True]])
-entry = st.fixed_dictionaries({}, optional={"criterion_id": ids, "satisfied": flags, "evidence_found": st.just(["x"]), "reasoning": st.text(max_size=10)})  # fmt: skip
+some_entry = st.fixed_dictionaries({}, optional={"criterion_id": ids, "satisfied": flags, "evidence_found": st.just(["x"]), "reasoning": st.text(max_size=10)})  # fmt: skip
 piece = st.one_of(
-    entry.map(json.dumps),
-    st.lists(entry, max_size=3).map(lambda entries: json.dumps({"criteria": entries})),
-    st.lists(entry, max_size=2).map(json.dumps),
-    entry.map(lambda value: json.dumps(json.dumps(value))),
+    some_entry.map(json.dumps),
+    st.lists(some_entry, max_size=3).map(lambda entries: json.dumps({"criteria": entries})),
+    st.lists(some_entry, max_size=2).map(json.dumps),
+    some_entry.map(lambda value: json.dumps(json.dumps(value))),
     st.sampled_from(
         [
             "{",
@@ -413,19 +649,19 @@ def says_true(text: str) -> bool:
 @given(st.lists(piece, max_size=5).map("".join))
 def test_no_text_raises_or_gives_true_unless_an_object_for_that_id_says_json_true(text) -> None:
     reading = read_reply(text, ["C1", "C2"], "criterion")
-    assert set(reading.verdicts) | set(reading.faults) == {"C1", "C2"}
-    assert not set(reading.verdicts) & set(reading.faults)
-    if "C1" in reading.verdicts and reading.verdicts["C1"].satisfied is True:
+    assert set(reading.entries) | set(reading.faults) == {"C1", "C2"}
+    assert not set(reading.entries) & set(reading.faults)
+    if "C1" in reading.entries and reading.entries["C1"].flag is True:
         assert says_true(text)
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(entry, max_size=5), st.randoms(use_true_random=False))
+@given(st.lists(some_entry, max_size=5), st.randoms(use_true_random=False))
 def test_the_order_of_any_entries_changes_nothing(entries, random) -> None:
     shuffled = random.sample(entries, len(entries))
     one = read({"criteria": entries}, "C1", "C2")
     other = read({"criteria": shuffled}, "C1", "C2")
-    assert one.verdicts == other.verdicts
+    assert one.entries == other.entries
     assert one.faults.keys() == other.faults.keys()
 
 

@@ -248,7 +248,7 @@ def test_an_answer_that_was_paid_for_is_in_the_ledger_also_where_the_files_chang
 
 def test_who_was_never_asked_is_not_counted(study, oracle, monkeypatch) -> None:
     from autoscirub.errors import BlindingError
-    from autoscirub.workflow.judges import ask as session
+    from autoscirub.workflow.judges import once as session
 
     project = study("asks_per_round = 1\n")
 

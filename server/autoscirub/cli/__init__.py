@@ -23,6 +23,6 @@ def main(arguments: list[str] | None = None) -> int:
         from autoscirub.client_hooks import main as answer_hook
 
         return answer_hook(arguments[1])
-    from autoscirub.cli.run import run
+    from autoscirub.cli.exit_status import run
 
     return run(arguments)

@@ -37,6 +37,7 @@ from autoscirub.cli import predictions as _predictions  # noqa: E402, F401
 from autoscirub.cli import loop as _loop  # noqa: E402, F401
 from autoscirub.cli import audit as _audit  # noqa: E402, F401
 from autoscirub.cli import judging as _judging  # noqa: E402, F401
+from autoscirub.cli import calibrating as _calibrating  # noqa: E402, F401
 from autoscirub.cli import selftest as _selftest  # noqa: E402, F401
 from autoscirub.cli import serving as _serving  # noqa: E402, F401
 from autoscirub.cli import installing as _installing  # noqa: E402, F401

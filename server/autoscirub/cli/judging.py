@@ -52,7 +52,12 @@ def blind(
 
 
 @app.command(
-    epilog=example("autoscirub judge --dry-run", "autoscirub judge C2", "autoscirub judge hypothesis --fresh")
+    epilog=example(
+        "autoscirub judge --dry-run",
+        "autoscirub judge C2",
+        "autoscirub judge hypothesis --fresh",
+        "autoscirub judge --fresh --record ../replies",
+    )
 )
 def judge(
     subject: Annotated[
@@ -70,6 +75,13 @@ def judge(
         bool,
         typer.Option("--dry-run", help="Ask nobody; report how many calls it would take, and their price."),
     ] = False,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            "--record",
+            help="Write each reply to this folder, for the judge replay: one outside of the project, or judge.replay.",
+        ),
+    ] = None,
 ) -> int:
     """The judge alone: ask it, or show its cached verdicts. Every call is in the ledger; no round is opened.
 
@@ -86,6 +98,7 @@ def judge(
             backend=backend,
             fresh=fresh,
             dry_run=dry_run,
+            record=record,
             progress=progress,
         )
     worst = 0 if dry_run else worst_of(run.decisions)

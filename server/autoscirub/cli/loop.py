@@ -177,7 +177,11 @@ def round_(
     return print_loop(ran, as_json=as_json, accept_scope=accept_scope)
 
 
-@app.command(epilog=example("autoscirub run --max-rounds 5 --revise 'python3 revise.py'"))
+@app.command(
+    epilog=example(
+        "autoscirub run --max-rounds 5 --revise 'python3 revise.py'", "autoscirub run --revise codex"
+    )
+)
 def run(
     project: Project = None,
     state_dir: StateDir = None,
@@ -185,7 +189,9 @@ def run(
     revise: Annotated[
         str | None,
         typer.Option(
-            "--revise", help="The program that revises. Default: [rounds] revise, which must be trusted."
+            "--revise",
+            help="The program that revises, or claude or codex for that agent. "
+            "Default: [rounds] revise, which must be trusted.",
         ),
     ] = None,
     max_rounds: Annotated[
@@ -198,7 +204,7 @@ def run(
     ] = False,
     accept_scope: AcceptScope = False,
 ) -> int:
-    """The loop: verify, let a program revise, verify again, until it ends. Start it again after a kill.
+    """The loop: verify, let a program or an agent revise, verify again, until it ends. Start it again after a kill.
 
     Exit status, over the criteria: 1 if any is not satisfied, else 2 if any is inconclusive, else 0.
     """

@@ -119,7 +119,8 @@ def failure(
 def bar(label: str) -> Iterator[Callable[[int, int], None]]:
     """A progress callback (done, total) that draws a bar on stderr once the work has taken a moment.
 
-    Nothing is drawn where stderr is no terminal.
+    A bar that is full is taken away: what follows may ask a question there. Nothing is drawn where stderr is no
+    terminal.
     """
     if not sys.stderr.isatty():
         yield lambda _done, _total: None
@@ -129,6 +130,10 @@ def bar(label: str) -> Iterator[Callable[[int, int], None]]:
         drawn: list[Any] = []
 
         def advance(done: int, total: int) -> None:
+            if done >= total:
+                stack.close()
+                drawn.clear()
+                return
             if not drawn:
                 if time.monotonic() - started < _BAR_AFTER_SECONDS:
                     return

@@ -75,7 +75,9 @@ def render_check(
     others = [checked.numbers.decision] if checked.numbers else []
     others += [checked.rerun.decision] if checked.rerun else []
     parts.append(render_ending(checked.ended, outcome, stream, others))
-    if checked.report is not None and checked.ended is None:
+    if checked.waiting:
+        parts.append(f"waiting: {plain(checked.waiting)}")
+    elif checked.report is not None and checked.ended is None:
         parts.append(_not_done(checked.report))
     elif checked.report is None and checked.verification is None:
         parts.append(_not_set_up(checked.decisions))
@@ -118,7 +120,9 @@ def print_loop(ran: LoopResult, *, as_json: bool, accept_scope: bool, only_end: 
         facts = checked.facts() if checked else {}
         ended = ran.ended.model_dump(mode="json") if ran.ended else None
         output.json_answer(
-            decisions, ok=status == 0, **{**facts, "steps": steps, "ended": ended, "next": ran.next}
+            decisions,
+            ok=status == 0,
+            **{**facts, "steps": steps, "ended": ended, "waiting": ran.waiting or None, "next": ran.next},
         )
         return status
     if not only_end:

@@ -14,22 +14,30 @@ from autoscirub.judging.backends import (
     one_line,
     repair_within,
 )
-from autoscirub.judging.verdicts import SettledVerdict
+from autoscirub.judging.verdicts import (
+    SettledVerdict,
+    check_verdict,
+    question_back,
+    read_reply,
+    repair_request,
+    settle,
+)
 from autoscirub.models import Member, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     import anyio
 
     from autoscirub.judging.backends import Backend, SpendLimit
     from autoscirub.judging.verdicts import CheckedVerdict
-    from autoscirub.models import JudgeReply, JudgeRequest
+    from autoscirub.models import AskKind, JudgeReply, JudgeRequest, WorkspaceManifest
 
 
 @dataclass(frozen=True)
 class ReadReply:
-    """A parsed and checked reply: a verdict with what stands against it, or the faults because of which there is none."""
+    """A parsed and checked reply: a verdict with what stands against it, or the faults instead of one."""
 
     checked: CheckedVerdict | None = None
     faults: str = ""
@@ -38,6 +46,23 @@ class ReadReply:
     """What it is asked about its verdict; empty where the verdict counts as it is."""
     again: Callable[[JudgeReply], SettledVerdict] | None = None
     """Reads its answer to that question."""
+
+
+def read_checked(
+    reply: JudgeReply, subject: str, kind: AskKind, root: Path, manifest: WorkspaceManifest
+) -> ReadReply:
+    """A reply on `subject`, parsed and checked against the workspace at `root`. Opens files; raises nothing."""
+    parsed = read_reply(reply, [subject], kind)
+    if (entry := parsed.entries.get(subject)) is None:
+        return ReadReply(faults=repair_request(parsed.faults))
+    checked = check_verdict(entry, root, manifest, prose=parsed.prose)
+    if checked.counts:
+        return ReadReply(checked)
+    return ReadReply(
+        checked,
+        question=question_back(checked, subject, kind),
+        again=lambda answer: settle(entry, answer, root, manifest, subject, kind),
+    )
 
 
 def panel_answer(members: Sequence[Member], agree: int) -> bool | None:
@@ -89,8 +114,8 @@ async def ask_panel(
     """Ask all members at once, as far as `gate` permits; return them in order, each with its verdict or its own error.
 
     Where `read` finds no verdict, that member is asked once to repair its reply, and where a verdict does not count as
-    it is, it is asked once about that; `read` is called in threads. A member that fails does not affect the others. On cancellation, what was started ends before this returns.
-    Raises ConfigError for a panel that could never agree.
+    it is, it is asked once about that; `read` is called in threads. A member that fails does not affect the others. On
+    cancellation, what was started ends before this returns. Raises ConfigError for a panel that could never agree.
     """
     import anyio
 
@@ -186,7 +211,8 @@ def _refuse_together(name: str, request: JudgeRequest, replies: list[JudgeReply]
     cost = _together([reply.usage for reply in replies]).cost_usd
     if request.money is not None and cost is not None and cost > request.money:
         raise JudgeError(
-            f"judge {name}: money limit reached: ${cost:.4g} of ${request.money:.4g} (judge.money), with what was asked back",
+            f"judge {name}: money limit reached: ${cost:.4g} of ${request.money:.4g} (judge.money), with what was "
+            "asked back",
             replies[-1].text,
         )
 

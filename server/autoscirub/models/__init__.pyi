@@ -18,6 +18,12 @@ from .base import FrozenModel as FrozenModel
 from .base import StateModel as StateModel
 from .base import now as now
 from .base import strict_json as strict_json
+from .calibration import CalibratedCase as CalibratedCase
+from .calibration import Calibration as Calibration
+from .calibration import CalibrationAnswer as CalibrationAnswer
+from .calibration import CalibrationRates as CalibrationRates
+from .calibration import Label as Label
+from .calibration import Rate as Rate
 from .clients import CLIENTS as CLIENTS
 from .clients import ClientChange as ClientChange
 from .clients import ClientName as ClientName

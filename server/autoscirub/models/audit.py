@@ -71,6 +71,10 @@ class Basis:
     """`not judged`, `not rerun`."""
     scope_changes: list[ScopeChange] = field(default_factory=list)
     asks: str = ""
+    calibration: str = ""
+    """How often the judge is right on labelled cases; empty without a judge's verdict and a calibration."""
+    families: str = ""
+    """Who judged and who revised, by model family; empty where nobody judged."""
     concerns: list[str] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     """The judge's own, of each verdict that the newest conclusions rest on."""

@@ -128,6 +128,14 @@ class JudgeRequest(FrozenModel):
     turns: int
     money: float | None = Field(default=None, description="US dollars; null: no limit was set")
     member: int = Field(default=1, description="which member of the panel is asked, from 1")
+    asked: str = Field(
+        default="", exclude=True, description="for a person: what is asked, without the files; sent to nobody"
+    )
+    established: list[str] = Field(
+        default_factory=list,
+        exclude=True,
+        description="for a person: what code found of it; sent to nobody, because it says what the checks expect",
+    )
     prompt_digest: Sha256 = Field(description="of everything asked but the random delimiters")
     workspace_digest: Sha256
 

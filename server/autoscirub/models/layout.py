@@ -34,6 +34,7 @@ Party = Literal[
     "anchor",
     "audit",
     "blind",
+    "calibrate",
     "carriage",
     "check",
     "criterion",

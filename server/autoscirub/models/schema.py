@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic.json_schema import GenerateJsonSchema
 
 from autoscirub.models.base import SCHEMA_VERSION
+from autoscirub.models.calibration import Calibration
 from autoscirub.models.config import ProjectConfig
 from autoscirub.models.drafts import LiteratureGrounding, LiteratureSources, RubricSkeleton, TaskDataProfile
 from autoscirub.models.judging import Ask, CachedVerdict
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 MODELS: dict[str, type[BaseModel]] = {
     "ask": Ask,
+    "calibration": Calibration,
     "change_summary": ChangeSummary,
     "config": ProjectConfig,
     "event": Event,

@@ -73,6 +73,8 @@ class LoopView:
     """The criteria that the open plan names."""
     other_failures: list[str] = field(default_factory=list)
     """What else did not hold, besides criteria and predictions, when it was last checked, each with its word."""
+    waiting: str = ""
+    """Who must do what, where nothing is open but what a person alone can do: the loop waits, and has not ended."""
 
 
 @dataclass
@@ -95,6 +97,8 @@ class Status:
     faults: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     files: list[FileFaults] = field(default_factory=list)
+    calibration: str = ""
+    """How often the judge is right on labelled cases, where that was measured; empty where it was not."""
     loop: LoopView | None = None
     """Where the loop of rounds stands; None before the first verification of a frozen rubric."""
 
@@ -118,6 +122,7 @@ class Status:
             "files": [_file_facts(file) for file in self.files],
             "faults": self.faults,
             "notices": self.notices,
+            "calibration": self.calibration or None,
             "next": {"command": self.next.command, "why": self.next.why},
         }
 
@@ -144,7 +149,6 @@ class Trust:
     decision: Decision
     sends_to: str = ""
     """To whom the judge sends what it is shown; empty where nothing leaves this machine."""
-
 
 
 def _file_facts(file: FileFaults) -> dict[str, Any]:

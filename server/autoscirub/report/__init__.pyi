@@ -1,7 +1,9 @@
 from .blinding import render_blinded as render_blinded
+from .calibration import render_calibration as render_calibration
 from .criteria import render_criterion as render_criterion
 from .criteria import render_ending as render_ending
 from .criteria import render_judged as render_judged
+from .criteria import render_judging_estimate as render_judging_estimate
 from .criteria import render_report as render_report
 from .github import github_error as github_error
 from .github import inert as inert

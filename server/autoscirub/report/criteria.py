@@ -128,6 +128,12 @@ def render_ending(
     return "\n".join(lines)
 
 
+def render_judging_estimate(calls: int, reused: int, price: float | None) -> str:
+    """What asking a judge would take."""
+    cost = "at an unknown price" if price is None else f"for about ${price:.2f}"
+    return f"would ask {calls} time{'s' if calls != 1 else ''} {cost}; cached results reused: {reused}"
+
+
 def render_judged(
     decisions: Sequence[Decision],
     stream: TextIO,
@@ -140,8 +146,7 @@ def render_judged(
 ) -> str:
     """A judge's verdict on each question, and what it cost; for a dry run, what asking would take."""
     if dry_run:
-        cost = "at an unknown price" if price is None else f"for about ${price:.2f}"
-        return f"would ask {calls} time{'s' if calls != 1 else ''} {cost}; cached results reused: {reused}"
+        return render_judging_estimate(calls, reused, price)
     lines: list[str] = []
     for decision in decisions:
         asked = f" · ask {decision.asks.ask} of {decision.asks.of}" if decision.asks else ""

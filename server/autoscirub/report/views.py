@@ -26,6 +26,7 @@ def render_status(found: Status, stream: TextIO) -> str:
     invalid = sum(1 for file in found.files if file.faults)
     lines.append(f"files     {valid} valid" + (f", {invalid} with faults" if invalid else ""))
     lines += [render_decision(decision, stream) for decision in found.decisions]
+    lines += [f"judge     {plain(found.calibration)}"] if found.calibration else []
     lines += [f"fault     {plain(fault)}" for fault in found.faults]
     lines += [f"note      {plain(notice)}" for notice in found.notices]
     lines += [f"note      {plain(file.path)}: {file.note}" for file in found.files if file.note]

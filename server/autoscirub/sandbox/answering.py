@@ -44,10 +44,14 @@ class AskedProgram:
         environment: Mapping[str, str],
         mark: Path,
         output_limit: int,
+        watch: Callable[[bytes], bool] | None = None,
     ) -> None:
-        """`mark`: a path in `environment` that no other run has; it identifies processes that escaped."""
+        """`mark`: a path in `environment` that no other run has; it identifies processes that escaped.
+
+        `watch` gets each chunk of output as it arrives, and has the program ended where it returns True.
+        """
         self._command, self._cwd, self._environment = list(command), cwd, dict(environment)
-        self._mark, self._limit = mark, output_limit
+        self._mark, self._limit, self._watch = mark, output_limit, watch
         self._output, self._errors = bytearray(), bytearray()
         self.flooded = False
         """Whether it printed more than the limit, and was ended for that."""
@@ -110,6 +114,8 @@ class AskedProgram:
         return process
 
     def _take_output(self, scope: CancelScope | None, chunk: bytes) -> None:
+        if self._watch is not None and self._watch(chunk) and scope is not None:
+            scope.cancel()
         self._output += chunk[: self._limit - len(self._output) + 1]
         if len(self._output) > self._limit:
             del self._output[self._limit :]

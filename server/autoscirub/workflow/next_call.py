@@ -109,6 +109,7 @@ def call_after(checked: RoundCheck) -> NextCall:
             each for each in report.criteria if not each.satisfied and each.criterion_id not in inconclusive
         ],
         inconclusive=inconclusive,
+        waiting=checked.waiting,
     )
     call = _in_rounds(checked.decisions, [], loop)
     return _with_failures(
@@ -184,6 +185,12 @@ def _in_rounds(decisions: Sequence[Decision], faults: Sequence[str], loop: LoopV
             "plan_round",
             f"round {loop.round}: {len(loop.unmet)} of the criteria are not satisfied; plan what to do about them",
             {"targets": [_target(result) for result in loop.unmet[:_MAX_TARGETS]]},
+        )
+    if loop.waiting:
+        return NextCall(
+            None,
+            f"waiting, and no work of yours closes that: {loop.waiting}. Say exactly that to the person, and end here. "
+            "Once they have done it, check again",
         )
     if loop.inconclusive:
         name, why = next(iter(loop.inconclusive.items()))

@@ -6,6 +6,7 @@ Anthropic's Messages and OpenAI's Responses, as far as the clients use them.
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -181,7 +182,7 @@ def anthropic_message(asked: Asked, blocks: list[Json]) -> Json:
     reason = "tool_use" if called else blocks[-1]["stop"]
     blocks = [{key: value for key, value in block.items() if key != "stop"} for block in blocks]
     return {
-        "id": f"msg_{id(blocks):x}",
+        "id": f"msg_{uuid.uuid4().hex}",
         "type": "message",
         "role": "assistant",
         "model": asked.served or asked.body.get("model", "scripted"),

@@ -5,6 +5,7 @@ from .decide import CriteriaVerification as CriteriaVerification
 from .decide import awaiting_reading as awaiting_reading
 from .decide import criterion_status as criterion_status
 from .decide import decide_criterion as decide_criterion
+from .decide import established as established
 from .decide import report_of as report_of
 from .decide import verify_criteria as verify_criteria
 from .gather import gather as gather
@@ -13,5 +14,6 @@ from .inputs import CAPPED as CAPPED
 from .inputs import ERROR as ERROR
 from .inputs import LOOKUP_ONLY as LOOKUP_ONLY
 from .inputs import NOT_ASKED as NOT_ASKED
+from .inputs import WAITING as WAITING
 from .inputs import Inputs as Inputs
 from .inputs import JudgeAnswer as JudgeAnswer

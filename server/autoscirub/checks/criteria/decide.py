@@ -165,9 +165,15 @@ def awaiting_reading(
         earlier = cached.get(criterion.criterion_id)
         if earlier is not None and not fresh and _is_as_it_was(earlier, basis(criterion, inputs)):
             continue
-        if _all_hold(decide_parts(criterion, inputs, at=at)):
+        if established(criterion, inputs, at=at) is not None:
             waiting.append(criterion)
     return waiting
+
+
+def established(criterion: Criterion, inputs: Inputs, *, at: str) -> list[str] | None:
+    """What code found of a criterion, in words; None where not all that it decides holds, and no judge is asked."""
+    parts = decide_parts(criterion, inputs, at=at)
+    return _once(found for part in parts for found in part.found) if _all_hold(parts) else None
 
 
 def texts_to_read(criterion: Criterion) -> list[str]:

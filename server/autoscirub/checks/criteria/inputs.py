@@ -20,14 +20,16 @@ ArtifactKey = tuple[str, str | None]
 
 NOT_THERE = "is not there"
 NOT_ASKED = "not asked"
-"""The word of a reading for which no judge could be asked."""
+"""The word of a reading for which no judge could be asked: it is not trusted here."""
+WAITING = "waiting for a person"
+"""The word of a reading for which a person is to be asked, and nobody was there."""
 CAPPED = "asked often enough"
 """The word of a reading for which `judge.asks_per_round` was used up: a revision opens a round, and the next ask."""
 LOOKUP_ONLY = "not asked here"
 """The word of a reading where a command only looked, and asks nobody."""
 ERROR = "error"
 """The word of a reading for which the judge failed."""
-NO_ANSWER = (NOT_ASKED, CAPPED, LOOKUP_ONLY)
+NO_ANSWER = (NOT_ASKED, WAITING, CAPPED, LOOKUP_ONLY)
 """Words of a reading that is no answer, so that it is never reused as one."""
 
 

@@ -9,5 +9,6 @@ from .read import SHORT_NAME as SHORT_NAME
 from .read import SHORT_WORDS as SHORT_WORDS
 from .read import Rubric as Rubric
 from .read import load_rubric as load_rubric
+from .read import read_criterion as read_criterion
 from .read import read_rubric as read_rubric
 from .read import read_short as read_short

@@ -142,7 +142,9 @@ def read_short(data: bytes, name: str) -> Rubric:
     if not isinstance(criteria, list) or not all(isinstance(entry, dict) for entry in criteria):
         raise CheckError(f"{name}: has no criteria; each begins with a line [[criteria]]")
     faults: list[str] = []
-    table["criteria"] = [_published(entry, index, faults) for index, entry in enumerate(criteria)]
+    table["criteria"] = [
+        _published(entry, f"criteria[{index}]", faults) for index, entry in enumerate(criteria)
+    ]
     faults += [_fault(table, path, "a date or time; write it as text, in quotes") for path in _times(table)]
     if faults:
         raise CheckError(_listed(name, faults))
@@ -151,12 +153,37 @@ def read_short(data: bytes, name: str) -> Rubric:
     return Rubric(model, name, sha256_bytes(data), strict_json(model).encode("utf-8"))
 
 
-def _published(entry: dict[str, Any], index: int, faults: list[str]) -> dict[str, Any]:
+def read_criterion(table: dict[str, Any], name: str, place: str, *, default_id: str) -> Criterion:
+    """One criterion on its own, in the short or the published form, from the table at `place` of the file `name`.
+
+    Without an id it gets `default_id`. Raises CheckError with every fault.
+    """
+    from autoscirub.models import Criterion
+
+    _refuse_too_many(table, name)
+    faults: list[str] = []
+    if not {"id", "criterion_id"} & table.keys():
+        table = {"criterion_id": default_id, **table}
+    raw = _published(table, place, faults)
+    faults += [
+        _fault(raw, path, "a date or time; write it as text, in quotes", within=place) for path in _times(raw)
+    ]
+    if faults:
+        raise CheckError(_listed(name, faults))
+    try:
+        return Criterion.model_validate_json(json.dumps(raw, ensure_ascii=False))
+    except ValidationError as error:
+        raise CheckError(
+            _listed(name, [f"{place}.{fault}" for fault in describe_faults(error, raw)])
+        ) from None
+
+
+def _published(entry: dict[str, Any], place: str, faults: list[str]) -> dict[str, Any]:
     """One criterion of the short form with the published fields; what is said twice goes to `faults`."""
-    mapped = _renamed(entry, "criteria", f"criteria[{index}]", faults)
+    mapped = _renamed(entry, "criteria", place, faults)
     if "criterion_id" not in mapped:
-        faults.append(f"criteria[{index}].id: field required")
-    label = f"criteria[{index}] (criterion {mapped.get('criterion_id')!r})"
+        faults.append(f"{place}.id: field required")
+    label = f"{place} (criterion {mapped.get('criterion_id')!r})"
     artifacts = mapped.get("expected_artifacts")
     if isinstance(artifacts, list):
         mapped["expected_artifacts"] = [
@@ -190,8 +217,9 @@ def _times(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str |
         yield path
 
 
-def _fault(table: dict[str, Any], path: tuple[str | int, ...], what: str) -> str:
-    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
+def _fault(table: dict[str, Any], path: tuple[str | int, ...], what: str, *, within: str = "") -> str:
+    inner = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    place = f"{within}{inner}" if within else inner.removeprefix(".")
     whose = owner(table, path)
     return f"{place}{f' ({whose})' if whose else ''}: {what}"
 

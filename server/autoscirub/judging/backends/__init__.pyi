@@ -1,3 +1,4 @@
+from .codex import lay_codex_home as lay_codex_home
 from .judge_program import JudgeProgram as JudgeProgram
 from .judge_program import own_digests as own_digests
 from .judge_program import own_files as own_files
@@ -7,12 +8,16 @@ from .limits import ask_within as ask_within
 from .limits import one_line as one_line
 from .limits import price_of as price_of
 from .limits import repair_within as repair_within
+from .protocol import AskedPerson as AskedPerson
 from .protocol import Backend as Backend
 from .protocol import keep_so_far as keep_so_far
+from .protocol import person_of as person_of
 from .protocol import with_faults as with_faults
 from .registry import BUILT_IN as BUILT_IN
 from .registry import open_backend as open_backend
+from .replay import RecordingBackend as RecordingBackend
 from .replay import record_name as record_name
 from .replay import record_reply as record_reply
+from .replay import recording_folder as recording_folder
 from .spend_limit import NotAsked as NotAsked
 from .spend_limit import SpendLimit as SpendLimit

@@ -13,7 +13,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from autoscirub.errors import AutoscirubError, JudgeError
-from autoscirub.judging.backends.protocol import collect_so_far, with_faults
+from autoscirub.judging.backends.protocol import collect_so_far, person_of, with_faults
 from autoscirub.judging.backends.spend_limit import SpendLimit, usable
 from autoscirub.models import JudgeReply
 
@@ -78,11 +78,14 @@ async def _within(
     spend_limit.hold(price)
     began = monotonic()
     cost: float | None = None
+    # A person is not hurried: whoever started the command is in front of it, and can end it.
+    seconds = None if person_of(backend) else request.seconds
     try:
-        reply = await _bounded(backend.name, call, request.seconds, grace)
+        reply = await _bounded(backend.name, call, seconds, grace)
         cost = usable(reply.usage.cost_usd)
-    except JudgeError:
-        spend_limit.settle(price, None)  # it may have cost something all the same
+    except JudgeError as error:
+        paid = error.usage.cost_usd if isinstance(error, OverLimit) else None
+        spend_limit.settle(price, usable(paid))  # unknown: it may have cost something all the same
         raise
     except AutoscirubError:
         spend_limit.release(price)  # not trusted, not to be started: nothing was asked
@@ -99,7 +102,7 @@ async def _within(
 
 
 async def _bounded(
-    name: str, call: Callable[[], Awaitable[JudgeReply]], seconds: float, grace: float
+    name: str, call: Callable[[], Awaitable[JudgeReply]], seconds: float | None, grace: float
 ) -> JudgeReply:
     """`call` with a time limit, in a task of its own: a task group would wait for one that does not end."""
     import anyio

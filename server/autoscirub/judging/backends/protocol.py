@@ -58,6 +58,28 @@ class Backend(Protocol):
         ...
 
 
+class AskedPerson(Protocol):
+    """What a backend offers as its attribute `person` where a person answers, in front of this very process.
+
+    They are asked one question at a time and without a time limit, a question that they leave was not asked, and each
+    answer is recorded as soon as it is there.
+    """
+
+    def away(self) -> str:
+        """Why nobody can be asked now; empty where somebody can."""
+        ...
+
+    def progress(self, done: int, total: int) -> None:
+        """How many questions are answered, before the next one is asked, and of how many."""
+        ...
+
+
+def person_of(backend: Backend | None) -> AskedPerson | None:
+    """The person whom a backend asks; None for any other judge."""
+    person: AskedPerson | None = getattr(backend, "person", None)
+    return person
+
+
 def with_faults(request: JudgeRequest, faults: str) -> JudgeRequest:
     """The question again, with why the first reply could not be read: a new question, with a new digest.
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ENTRY_POINTS = "autoscirub.judges"
 """The entry point group in which a package registers its factory, under the name that `judge.backend` selects."""
 
-BUILT_IN = ("none", "command", "replay")
+BUILT_IN = ("none", "command", "replay", "codex", "openai", "claude", "person")
 """A package that registers one of these names is not asked: it cannot take over what is built in."""
 
 
@@ -48,6 +48,22 @@ def open_backend(config: JudgeConfig, root: Path, *, trusted: bool) -> Backend |
                 'judge.backend is "replay" and judge.replay is not set; name the folder of the records'
             )
         return ReplayBackend(config.replay, root)
+    if name == "codex":
+        from autoscirub.judging.backends.codex import CodexBackend
+
+        return CodexBackend(config, trusted=trusted)
+    if name == "openai":
+        from autoscirub.judging.backends.model_server import ModelServerBackend
+
+        return ModelServerBackend(config, trusted=trusted)
+    if name == "claude":
+        from autoscirub.judging.backends.claude import ClaudeBackend
+
+        return ClaudeBackend(model=config.model, trusted=trusted)
+    if name == "person":
+        from autoscirub.judging.backends.person import PersonBackend
+
+        return PersonBackend()
     return _registered(name, config, root, trusted=trusted)
 
 

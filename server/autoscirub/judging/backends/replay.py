@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from autoscirub.errors import ConfigError, JudgeError
-from autoscirub.judging.backends.protocol import with_faults
+from autoscirub.judging.backends.protocol import person_of, with_faults
 from autoscirub.models import JudgeReply, strict_json
 from autoscirub.store import JsonFault, leads_out, parse, read_regular, sha256_bytes, write_atomic
 
 if TYPE_CHECKING:
+    from autoscirub.judging.backends.protocol import Backend
     from autoscirub.models import JudgeRequest
 
 RECORD_BYTES = 4_000_000
@@ -28,11 +29,57 @@ def record_name(request: JudgeRequest) -> str:
     return f"{key}.json" if request.member == 1 else f"{key}-{request.member}.json"
 
 
+def recording_folder(folder: Path, root: Path, *hidden: Path | str | None) -> Path:
+    """`folder`, absolute, for the records of a project's judge.
+
+    Raises ConfigError where it lies in the project, outside of the folders that no judge sees (`hidden`).
+    """
+    folder, root = folder.resolve(), root.resolve()
+    unseen = {(root / each).resolve() for each in hidden if each is not None} - {root}
+    if folder.is_relative_to(root) and not any(folder.is_relative_to(each) for each in unseen):
+        raise ConfigError(
+            f"--record: a judge would see {folder.relative_to(root)} and the verdicts in it; name that folder in "
+            "judge.replay, or one outside of the project"
+        )
+    return folder
+
+
 def record_reply(folder: Path, request: JudgeRequest, reply: JudgeReply) -> Path:
     """Record a reply for `replay`. Raises StateError where the folder cannot be written."""
     path = folder / record_name(request)
     write_atomic(path, strict_json(reply).encode())
     return path
+
+
+class RecordingBackend:
+    """Another backend, each of whose replies is recorded for `replay`, also one that cannot be read later."""
+
+    def __init__(self, backend: Backend, folder: Path) -> None:
+        self.name, self._backend, self._folder = backend.name, backend, folder
+        self.person = person_of(backend)
+
+    def settings(self) -> dict[str, Any]:
+        """The other backend's: its verdicts are the same ones."""
+        return self._backend.settings()
+
+    def price(self, request: JudgeRequest) -> float | None:
+        """The other backend's."""
+        return self._backend.price(request)
+
+    async def ask(self, request: JudgeRequest) -> JudgeReply:
+        """The other backend's reply. Raises what that raises, and StateError where the reply cannot be written."""
+        return self._recorded(request, await self._backend.ask(request))
+
+    async def repair(self, request: JudgeRequest, reply: JudgeReply, faults: str) -> JudgeReply:
+        """The same of a repair. `replay` finds it as the question with the faults."""
+        again = with_faults(request, faults)
+        if not callable(getattr(self._backend, "repair", None)):  # of a package, which may do without
+            return self._recorded(again, await self._backend.ask(again))
+        return self._recorded(again, await self._backend.repair(request, reply, faults))
+
+    def _recorded(self, request: JudgeRequest, reply: JudgeReply) -> JudgeReply:
+        record_reply(self._folder, request, reply)
+        return reply
 
 
 class ReplayBackend:

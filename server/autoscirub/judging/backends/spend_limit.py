@@ -28,10 +28,11 @@ class SpendLimit:
         *,
         spent_round: float = 0.0,
         spent_day: float = 0.0,
+        round_key: str = "judge.money_round",
     ) -> None:
         """`spent_round`, `spent_day`: what was paid in this round and today before; what is spent from here on counts
-        for both."""
-        self.limit_round, self.limit_day = limit_round, limit_day
+        for both. `round_key` is what people call the first limit."""
+        self.limit_round, self.limit_day, self.round_key = limit_round, limit_day, round_key
         self.spent_round, self.spent_day = spent_round, spent_day
         self.spent = 0.0
         """US dollars paid since this object was made, estimates included."""
@@ -46,7 +47,7 @@ class SpendLimit:
         if price == 0:
             return
         for key, limit, before in (
-            ("judge.money_round", self.limit_round, self.spent_round),
+            (self.round_key, self.limit_round, self.spent_round),
             ("judge.money_day", self.limit_day, self.spent_day),
         ):
             if limit is None:

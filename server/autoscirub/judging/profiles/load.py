@@ -129,12 +129,15 @@ def load_profile(project: Project, name: str, criterion: Criterion | None = None
         folded(Patterns.plain(entry)) == folded(config.report or _THE_REPORT) for entry in own.include
     )
     source = project.location.config.source
+    # What a judge replied before is an earlier verdict. The project's own folder would take everything along.
+    recorded = Patterns.plain(config.judge.replay or ".")
+    replies = [] if recorded == "." else [Patterns.literal(recorded)]
     return Profile(
         name,
         allowed,
         Patterns(named or ["."]),
         # The rubric is on the trusted side: what the other criteria ask, and their weights, are no evidence.
-        Patterns([*own.exclude, *((config.rubric_file, LOCK_NAME) if name == CRITERION else ())]),
+        Patterns([*own.exclude, *replies, *((config.rubric_file, LOCK_NAME) if name == CRITERION else ())]),
         frozenset(Patterns.plain(entry) for entry in (*own.links, *sources)),
         blind=name == HYPOTHESIS or not report_visible,
         report=Patterns.plain(config.report) if config.report else None,

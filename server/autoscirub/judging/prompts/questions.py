@@ -36,6 +36,8 @@ class Prompt:
     answer_schema: dict[str, Any]
     version: str
     digest: str
+    asked: str
+    """What is asked, without the files: for a person, who needs no instructions and opens them."""
 
 
 def criterion_prompt(
@@ -50,8 +52,8 @@ def criterion_prompt(
     """The question whether one criterion is satisfied.
 
     `criterion` and `avoid` (the claims that the report must not make) come from the frozen rubric, never from the
-    workspace. `inline`: the path and text of each file that stands in the question, the report first, each cut at `limit` characters. `nonce` is fresh
-    for each question: `secrets.token_hex(16)`.
+    workspace. `inline`: the path and text of each file that stands in the question, the report first; `limit`: the
+    characters of one. `nonce` is fresh for each question: `secrets.token_hex(16)`.
     """
     values = {
         "criterion": "\n".join(
@@ -62,7 +64,7 @@ def criterion_prompt(
         "inline": _inline(inline, nonce, limit),
     }
     basis = [values["criterion"], _sizes(manifest), [list(file) for file in inline]]
-    return _prompt("criterion", values, criterion_schema(criterion.criterion_id), basis)
+    return _prompt("criterion", values, criterion_schema(criterion.criterion_id), basis, values["criterion"])
 
 
 def hypothesis_prompt(
@@ -96,7 +98,7 @@ def hypothesis_prompt(
         "inline": _inline(inline, nonce, limit),
     }
     basis = [registered, _sizes(manifest), [list(file) for file in inline]]
-    return _prompt("hypothesis", values, hypothesis_schema(), basis)
+    return _prompt("hypothesis", values, hypothesis_schema(), basis, registered)
 
 
 def criterion_schema(criterion_id: str) -> dict[str, Any]:
@@ -163,14 +165,17 @@ def _text(name: str) -> str:
     return (Path(__file__).parent / f"{name}.txt").read_text(encoding="utf-8")
 
 
-def _prompt(name: str, values: dict[str, str], schema: dict[str, Any], basis: list[Any]) -> Prompt:
+def _prompt(
+    name: str, values: dict[str, str], schema: dict[str, Any], basis: list[Any], asked: str
+) -> Prompt:
     system, template = _text("judge").strip(), _text(name)
     text = Template(template).substitute(values).strip()
     # Over the framed contents, not the frames: those differ with every random code.
     whole = json.dumps(
         [PROMPT_VERSION, system, template, schema, basis], ensure_ascii=True, sort_keys=True, allow_nan=False
     )
-    return Prompt(system, text, schema, PROMPT_VERSION, hashlib.sha256(whole.encode()).hexdigest())
+    digest = hashlib.sha256(whole.encode()).hexdigest()
+    return Prompt(system, text, schema, PROMPT_VERSION, digest, asked)
 
 
 def _criterion_lines(criterion: Criterion, manifest: WorkspaceManifest) -> Iterator[str]:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from autoscirub.judging.verdicts.consistency import mismatches
+from autoscirub.judging.verdicts.consistency import limits, mismatches
 from autoscirub.judging.verdicts.entries import FLAGS, ReplyEntry, entry_of, with_published
 from autoscirub.judging.verdicts.evidence import look_up
 from autoscirub.judging.verdicts.replies import HYPOTHESIS_SUBJECT, read_answer, verdict_objects
@@ -51,7 +51,7 @@ def check_verdict(
     assert entry.verdict is not None  # noqa: S101 - whoever parsed it has refused the others
     files = VisibleFiles(root, manifest)
     verdict = with_published(entry.verdict, files.paths)
-    faults: list[str] = []
+    faults = list(entry.faults)
     questions = [*entry.questions, *mismatches(verdict)]
     remarks: list[str] = []
     rests = verdict.flag is True or (verdict.flag is False and isinstance(verdict, HypothesisVerdict))
@@ -94,14 +94,22 @@ def question_back(checked: CheckedVerdict, subject: str, kind: AskKind) -> str:
 def joined(
     first: ReplyEntry, answer: Mapping[str, Any], subject: str, kind: AskKind
 ) -> tuple[ReplyEntry, bool | None]:
-    """The first entry with what the answer to the question back corrects, and whether the answer confirms it."""
+    """The first entry with what the answer to the question back corrects, and whether the answer confirms it.
+
+    Evidence in the answer takes the place of all that there was, in either form.
+    """
     fields = dict(answer)
     confirmed = fields.pop("confirmed", None)
     if confirmed is not True and confirmed is not False:
         confirmed = None
     if not fields.keys() - {"criterion_id"}:
         return first, confirmed
-    return entry_of({**first.fields, **fields}, subject, kind), confirmed
+    evidence = {"evidence", "evidence_found"}
+    if {FLAGS[kind], "reasoning"} <= fields.keys() and evidence & fields.keys():
+        return entry_of(fields, subject, kind), confirmed  # a whole verdict, in place of the first
+    corrects = evidence if evidence & fields.keys() else set()
+    before = {key: value for key, value in first.fields.items() if key not in corrects}
+    return entry_of({**before, **fields}, subject, kind), confirmed
 
 
 @dataclass(frozen=True)
@@ -123,16 +131,17 @@ def settle(
     kind: AskKind,
 ) -> SettledVerdict:
     """The verdict that a judge's answer to the question back leaves: corrected, confirmed, or set aside."""
-    fields, fault = read_answer(answer, subject, kind)
+    fields, prose, fault = read_answer(answer, subject, kind)
     entry, confirmed = joined(first, fields, subject, kind)
-    checked = check_verdict(entry, root, manifest)
+    checked = check_verdict(entry, root, manifest, prose=prose)
     if fault:
         unsettled = [*checked.faults, *checked.questions, fault]
         return SettledVerdict(checked.verdict, problems=unsettled, remarks=checked.remarks)
-    # Sent again, a *no* passes nothing, and needs no further word.
-    again = checked.verdict.flag is False and kind == "criterion" and fields.get(FLAGS[kind]) is False
-    open_ = [] if confirmed or again else checked.questions
-    if confirmed is False:
+    sent = checked.verdict.flag is False and FLAGS[kind] in fields
+    # Sent again, a *no* passes nothing, and needs no further word. A condition around a yes takes it back.
+    settled = (confirmed is True and not limits(prose)) or (sent and kind == "criterion")
+    open_ = [] if settled else checked.questions
+    if confirmed is False and not (sent and first.flag is not False):
         open_ = [*open_, "asked again, the judge does not confirm it"]
     elif open_:
         open_ = [*open_, "asked again, the judge neither corrected nor confirmed it"]

@@ -19,24 +19,26 @@ if TYPE_CHECKING:
 _NONE = re.compile(
     r"(?:none|null|nil|nothing|n/?a|not applicable|no|empty|no (?:evidence )?gaps?|no (?:further |required )?actions?"
     r"|no (?:further )?action (?:is )?(?:needed|required)|no missing evidence"
-    r"|keine?|aucune?|rien|ningun[oa]?|nada|nessun[oa]?|niente|nenhum[a]?|geen|无|没有|なし)"
+    r"|(?:keine?|aucune?|ningun[oa]?|nessun[oa]?|nenhuma?|geen)"
+    r"(?: (?:lücken?|mängel|lacunes?|manques?|carencias?|lagunas?|brechas?|lacun[ae]|gaps?))?|nichts|rien|nada|niente|[无無](?:缺口|缺失|不足|问题)?|(?:没有|暂无)(?:缺口|缺失|不足|问题)?|なし)"
     r"(?: (?:is |are |was |were )?(?:identified|found|noted|needed|required|missing|remaining|remains?|necessary))?"
 )
-_FIRST = re.compile(r"[.;,:(—–\n]")
+_FIRST = re.compile(r"[.;,:(—–\n。；，：（]")
 _OPTIONAL = re.compile(
     r"\W*(?:optional(?:ly)?|nice to have|not required|if (?:wanted|desired)|facultatif|opcional)\b",
     re.IGNORECASE,
 )
 _LACKS = re.compile(
     r"\b(?:missing|lack(?:s|ing)?|absent|omit(?:s|ted)?|insufficient|unclear|incomplete)\b"
-    r"|\bnot (?:given|described|reported|shown|provided|included|stated|present|there|done|available)\b|\bwithout\b",
+    r"|(?:\bnot|n['’]t) (?:yet |be |been )?(?:given|described|reported|shown|provided|included|stated|present|there|done"
+    r"|available|found|addressed)\b|\bwithout\b",
     re.IGNORECASE,
 )
 # Recall matters here and precision does not: a wrong hit costs one more question, a miss costs a false pass.
 _NOT_MET = re.compile(
     "|".join(
         (
-            r"\b(?:not|n't|never|fails? to|cannot be|un|only partially|partially|insufficiently) ?"
+            r"(?:\b(?:not|never|fails? to|cannot be|un|only partially|partially|insufficiently)|n['’]t) ?"
             r"(?:be |been |yet |fully |entirely |completely |really |considered |marked |seem to )*"
             r"(?:meet|met|satisf\w*|fulfil\w*|support\w*|complete\w*|pass(?:ed)?)\b",
             r"\b(?:unmet|unsatisfied|unfulfilled|unsupported|inadequate|insufficient evidence|does not suffice)\b",
@@ -44,19 +46,25 @@ _NOT_MET = re.compile(
             r"(?:fail(?:ed|ure)?|no|false|rejected|refuted)\b",
             r"\bscore\W{1,3}0\b|\bfail(?:s|ed)?\b|\brefut\w+|\bcontradict\w*|\brejected\b",
             r"\bno (?:interval|evidence|support)\b",
+            r"\bno \w+(?: \w+){0,3} (?:is|are|was|were) (?:given|reported|shown|stated)\b",
+            _LACKS.pattern,
             # German, French, Spanish, Italian, Portuguese, Dutch, Polish, Russian, Chinese, Japanese
             r"\bnicht (?:\w+ ){0,2}(?:erfüllt|belegt|gestützt|bestätigt|ausreichend)|\bunerfüllt|\bunzureichend",
-            r"\bfehl(?:t|en)\b|\bwiderleg",
+            r"\b(?:erfüllt|genügt|reicht|stützt|bestätigt|belegt)\b[^.\n]{0,60}\bnicht\b",
+            r"\bteilweise\b|\bunvollständig|\bfehl(?:t|en)\b|\bwiderleg",
+            r"\bne (?:\w+ )?(?:rempli|satisfai|respect|répond|confirm|soutien)\w* pas\b",
+            r"\bpartiellement\b|\ben partie\b",
             r"\bn[e'’]\w* ?(?:\w+ ){0,2}pas (?:\w+ ){0,2}(?:satisfait|rempli|soutenu|confirm)",
             r"\bnon (?:satisfait|rempli)|\bmanque\b|\binsuffisan",
-            r"\bno (?:se )?(?:está |es |ha sido |queda )?(?:cumpl\w*|satisf\w*|respald\w*|apoy\w*)|\bincumpl\w*",
-            r"\bfalta\b|\binsuficiente",
+            r"\bno (?:\w+ ){0,3}(?:cumpl\w*|satisf\w*|respald\w*|apoy\w*|confirm\w*)|\bincumpl\w*",
+            r"\bfaltan?\b|\binsuficiente|\bparcialmente\b|\bparzialmente\b|\ben parte\b",
             r"\bnon (?:è |viene |risulta )?(?:soddisf\w*|support\w*|conferm\w*)|\bmanca\b|\binsufficiente",
             r"\bnão (?:\w+ ){0,2}(?:satisf\w*|cumpr\w*|atend\w*|apoi\w*)",
             r"\bniet (?:\w+ ){0,2}(?:voldaan|vervuld|ondersteund)|\bontbreekt\b",
             r"\bnie (?:\w+ ){0,2}(?:spełni\w*|potwierdz\w*)|\bbrak(?:uje)?\b",
             r"\bне (?:\w+ ){0,2}(?:выполн\w*|удовлетвор\w*|подтвержд\w*)|отсутству",
-            r"(?:不|未|没有?)(?:能|被|完全)*(?:满足|滿足|符合|支持|达到)|缺少|缺乏",
+            r"(?:不|未|没有?|无法|並非|并非)(?:能|被|完全|充分|得到)*(?:满足|滿足|符合|支持|达到|证实|证明|提供|给出|报告|说明)",
+            r"缺[少乏失]|不充分|部分满足|尚未",
             r"満たし?(?:ていない|ません|ない)|不十分|支持され(?:ない|ません)",
         )
     ),
@@ -69,8 +77,11 @@ _MET = re.compile(
 )
 _LIMITS = re.compile(
     r"\b(?:not|no|none|never|nor|neither|without|except|unless|only|but|however|although|though|cannot|if|would|might|may"
-    r"|fail\w*|wrong|false|partial\w*|nicht|kein\w*|ohne|nur|aber|jedoch|falls|wäre|ne|pas|sans|sauf|mais|jamais|non|senza|ma"
-    r"|però|sin|pero|nunca|solo|sólo|não|sem|mas|niet|geen|maar|zonder|nie|bez|ale|не|нет|без|но)\b|n't\b|[不没未無无]|ない|ません",
+    r"|could|should|must|fail\w*|wrong|false|partial\w*|reject\w*|refut\w*|den(?:y|ies|ied)|claim\w*|assum\w*|suppos\w*"
+    r"|planned|expected|todo|nicht|kein\w*|nie|ohne|nur|aber|jedoch|falls|wenn|wäre|würd\w*|soll\w*|könnt\w*|falsch"
+    r"|ne|pas|sans|sauf|mais|jamais|si|serai\w*|devrai\w*|pourrai\w*|faux|non|senza|ma|però|sin|pero|nunca|solo|sólo|falso"
+    r"|debería\w*|podría\w*|não|sem|mas|niet|geen|maar|zonder|bez|ale|не|нет|без|но)\b|n['’]t\b|\bn['’]"
+    r"|[不没未無无非否若仅只但尚难]|如果|应当|可能|ない|ません|しか|だけ|もし",
     re.IGNORECASE,
 )
 
@@ -82,14 +93,14 @@ def limits(text: str) -> bool:
 
 def is_none(text: str) -> bool:
     """Whether a text says that there is nothing: empty, `none`, `n/a`, `no gap identified`."""
-    words = re.sub(r"\s+", " ", text).strip().strip("-–—.,;:!()[]\"'`* ").casefold()
+    words = re.sub(r"\s+", " ", text).strip().strip("-–—.,;:!()[]\"'`*。！ ").casefold()
     return not words or _NONE.fullmatch(words) is not None
 
 
 def open_gap(verdict: CriterionVerdict) -> str:
     """The gap that a verdict leaves open; empty where it says that there is none, whatever else it remarks there."""
     first = _FIRST.split(verdict.evidence_gap.strip(), maxsplit=1)
-    closed = is_none(first[0]) and not (len(first) > 1 and _LACKS.search(first[1]))
+    closed = is_none(first[0]) and not (len(first) > 1 and _NOT_MET.search(first[1]))
     return "" if closed else verdict.evidence_gap
 
 
@@ -118,7 +129,7 @@ def mismatches(verdict: CriterionVerdict | HypothesisVerdict) -> Iterator[str]:
         if not verdict.reasoning.strip():
             yield f"supports_hypothesis is {_json(verdict.flag)}, and reasoning is empty"
     against = _NOT_MET if verdict.flag else _MET
-    for text in texts:
+    for text in [*texts, *(cited.shows for cited in verdict.evidence)]:
         if (found := against.search(text)) is not None and (verdict.flag or not _NOT_MET.search(text)):
             around = text[max(0, found.start() - 60) : found.end() + 60]
             yield f"{name} is {_json(verdict.flag)}, and the words {quoted(around)} seem to say the opposite"

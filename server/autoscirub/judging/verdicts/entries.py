@@ -18,43 +18,50 @@ from pydantic import ValidationError
 from autoscirub.models import CitedEvidence, CriterionVerdict, HypothesisVerdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from autoscirub.models import AskKind
 
 FLAGS: dict[str, str] = {"criterion": "satisfied", "hypothesis": "supports_hypothesis"}
 """The key of the flag, by kind of question."""
-_OTHER_FLAGS = (
-    "status",
-    "verdict",
-    "result",
-    "outcome",
-    "decision",
-    "grade",
-    "answer",
-    "score",
-    "met",
-    "passed",
-    "pass",
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_FIELDS = _set(
+    "criterion_id reasoning evidence evidence_found evidence_gap required_actions artifact_references confidence "
+    "concerns confirmed"
 )
-_YES = frozenset(
-    ("true", "yes", "pass", "passed", "satisfied", "met", "ok", "supported", "supports", "fulfilled", "1")
+_SAYS = _set(
+    "status verdict result outcome decision grade answer score rating met passed pass satisfied satisfies supported "
+    "supports fulfilled compliant conclusion judgment judgement assessment approved accepted success ok"
 )
-_NO = frozenset(
-    ("false", "no", "fail", "failed", "not_satisfied", "unsatisfied", "unmet", "not_met", "refuted", "0")
+"""Words in the name of a field that answers the same question as the flag."""
+_DENIES = _set("failed fail fails unmet unsatisfied rejected refuted violated insufficient")
+"""The same, of one that answers the opposite."""
+_YES = _set(
+    "true yes pass passed passes satisfied met ok supported supports fulfilled 1 complete completed done accepted "
+    "approved verified success valid correct holds confirmed"
 )
+_FAILS = _set(
+    "fail failed fails not_satisfied unsatisfied unmet not_met refuted rejected not_supported not_fulfilled"
+)
+_NO = _FAILS | {"false", "no", "0"}
 _PREVIEW_CHARS = 80
 _MOST_ENTRIES = 200
 
-_QUOTED = r"[\"“„«‹](?P<quote>[^\"“”„«»‹›]+)[\"”“»›]"
+_PAIRS = ('""', "“”", "„“", "„”", "«»", "»«", "‹›", "「」", "『』", "``")
+_QUOTED = "|".join(f"{pair[0]}(?P<quote{number}>[^{pair}]+){pair[1]}" for number, pair in enumerate(_PAIRS))
 _PLACES = (
     (
         "line",
         re.compile(
-            rf"\s*[:,]?\s*(?:lines?\s*)?(?P<where>\d+(?:\s*[-–]\s*\d+)?)\s*[:,]?\s*{_QUOTED}\s*\.?\s*"
+            rf"\s*[:,：，]?\s*(?:[^\W\d]+\.?\s*)?(?P<where>\d+(?:\s*[-–]\s*\d+)?)\s*[:,：，]?\s*(?:{_QUOTED})\s*\.?\s*"
         ),
     ),
-    ("quote", re.compile(rf"\s*[:,]?\s*{_QUOTED}\s*\.?\s*")),
+    ("quote", re.compile(rf"\s*[:,：，]?\s*(?:{_QUOTED})\s*\.?\s*")),
     (
         "cell",
         re.compile(
@@ -76,8 +83,10 @@ class ReplyEntry:
     fault: str | None = None
     fields: dict[str, Any] = field(default_factory=dict)
     """The entry as it came."""
+    faults: list[str] = field(default_factory=list)
+    """What must be sent again before the flag can count: a flag of another type, evidence of another shape."""
     questions: list[str] = field(default_factory=list)
-    """Why the flag does not count as it is written."""
+    """Which other fields say otherwise than the flag."""
 
 
 def flag_of(value: Any) -> bool | None:
@@ -94,19 +103,17 @@ def entry_of(entry: dict[str, Any], subject: str, kind: AskKind) -> ReplyEntry:
     name = FLAGS[kind]
     read = ReplyEntry(flag_of(entry.get(name)), fields=entry)
     if name not in entry:
-        read.questions.append(f"{name} is absent; expected true, false or null")
+        read.faults.append(f"{name} is absent; expected true, false or null")
     elif read.flag is None and entry[name] is not None:
-        read.questions.append(
+        read.faults.append(
             f"{name} is {_preview(entry[name])}; expected true, false or null, and no other value"
         )
-    for other in _OTHER_FLAGS:
-        meant = _meaning(entry.get(other))
-        if meant is not None and meant is not read.flag:
-            read.questions.append(
-                f"{name} is {json.dumps(read.flag)}, and {other} says {_preview(entry[other])}"
-            )
+    for other, value in _others(entry, name):
+        if _otherwise(read.flag, other, value):
+            read.questions.append(f"{name} is {json.dumps(read.flag)}, and {other} says {_preview(value)}")
     evidence, unread = _evidence(entry.get("evidence"))
-    read.questions += unread if read.flag is not None else []
+    # A *no* passes nothing, so it needs no evidence that can be read.
+    read.faults += unread if read.flag is True or kind == "hypothesis" else []
     fields: dict[str, Any] = {
         "reasoning": _words(entry, "reasoning"),
         "confidence": _confidence(entry),
@@ -149,7 +156,8 @@ def _published(text: str, paths: list[str]) -> CitedEvidence | None:
                 for kind, pattern in _PLACES:
                     if (place := pattern.fullmatch(bare, len(spelled))) is not None:
                         parts = place.groupdict()
-                        value = parts.get("quote") or parts.get("value", "").strip().rstrip(".")
+                        quoted = next((text for name, text in parts.items() if name[0] == "q" and text), "")
+                        value = quoted or (parts.get("value") or "").strip().rstrip(".")
                         where = (parts.get("where") or "").strip("\"'")
                         at = {"kind": kind, "where": where}
                         return CitedEvidence.model_validate({"path": path, "at": at, "value": value})
@@ -165,6 +173,8 @@ def _evidence(value: Any) -> tuple[list[CitedEvidence], list[str]]:
         return found, faults
     items = value if isinstance(value, list) else [value]
     for number, item in enumerate(items[:_MOST_ENTRIES]):
+        if isinstance(item, dict) and isinstance(item.get("value"), list):
+            item = {**item, "value": _json(item["value"])}
         try:
             found.append(CitedEvidence.model_validate(item))
         except ValidationError:
@@ -176,14 +186,37 @@ def _evidence(value: Any) -> tuple[list[CitedEvidence], list[str]]:
     return found, faults
 
 
-def _meaning(value: Any) -> bool | None:
-    """What another field than the flag says of the same question; None where it does not say."""
+def _others(entry: dict[str, Any], flag: str) -> Iterator[tuple[str, Any]]:
+    """Every field that is none of a verdict's own, at any depth."""
+    waiting = [(name, value) for name, value in entry.items() if name not in _FIELDS and name != flag]
+    while waiting:
+        name, value = waiting.pop(0)
+        yield name, value
+        items = value if isinstance(value, list) else [value]
+        waiting += [pair for item in items if isinstance(item, dict) for pair in item.items()]
+
+
+def _otherwise(flag: bool | None, name: str, value: Any) -> bool:
+    """Whether another field than the flag says otherwise of the same question."""
+    words = set(re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).casefold()))
+    word = re.sub(r"[\s_-]+", "_", value.strip().casefold()) if isinstance(value, str) else None
+    if not words & (_SAYS | _DENIES):
+        return flag is True and word in _FAILS
+    meant: bool | None = None
     if isinstance(value, bool):
-        return value
-    if isinstance(value, int | float) and value in (0, 1):
-        return bool(value)
-    word = re.sub(r"[\s-]+", "_", value.strip().casefold()) if isinstance(value, str) else ""
-    return True if word in _YES else False if word in _NO else None
+        meant = value
+    elif isinstance(value, int | float):
+        meant = False if value < 0.5 else True if value == 1 else None
+    elif word is not None:
+        parts = re.fullmatch(r"(\d{1,6})/(\d{1,6})", word)
+        meant = int(parts[1]) >= int(parts[2]) if parts else True if word in _YES else None
+        if meant is None and (
+            word in _NO or (flag is True and word.count("_") < 3 and not word[:1].isdigit())
+        ):
+            meant = False  # a short word that is no yes
+    if meant is not None and words & _DENIES:
+        meant = not meant
+    return meant is not None and meant is not flag
 
 
 def _texts(entry: dict[str, Any], key: str) -> list[str]:

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import math
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from autoscirub.checks.numbers import Source, SourceIndex, find_numbers, match
 from autoscirub.judging.injection import addresses
 from autoscirub.judging.verdicts.consistency import limits
-from autoscirub.judging.verdicts.visible_files import flat
+from autoscirub.judging.verdicts.passages import flat, pieces_of, size
+from autoscirub.judging.verdicts.tables import cells_at
+from autoscirub.judging.verdicts.values import same_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from autoscirub.judging.verdicts.visible_files import VisibleFiles
     from autoscirub.models import CitedEvidence
 
 _LISTED = 8
 _LONG_ENOUGH = (4, 20)
 """A quotation has at least so many words, or characters; or it is a whole line or sentence."""
-_CELL = re.compile(r"\s*row\s+(?P<row>.+?)\s*[,;]\s*col(?:umn)?\s+(?P<column>.+?)\s*", re.IGNORECASE)
+_WHOLE = 2
+"""Words of a whole line or sentence, and of each part between words that are left out."""
+_ADDRESSES = "addresses the judge, which is no evidence"
 _LINES = re.compile(r"\s*(?:lines?\s+)?([0-9]{1,9})(?:\s*[-–]\s*([0-9]{1,9}))?\s*")
 _KEY = re.compile(r"""\.?([^.\[\]"']+)|\[\s*(-?[0-9]{1,9})\s*\]|\[\s*(?:"([^"]*)"|'([^']*)')\s*\]""")
-_ROWS = 200_000
 _NOTHING = object()
 
 
@@ -42,7 +39,7 @@ class Lookup(NamedTuple):
 
 def look_up(files: VisibleFiles, entry: CitedEvidence) -> Lookup:
     """Whether `entry` is what its file says. Raises nothing, whatever it cites."""
-    path = entry.path.strip().removeprefix("./")
+    path = files.path_of(entry.path)
     if path not in files.paths:
         there = ", ".join(files.paths[:_LISTED]) + (", …" if len(files.paths) > _LISTED else "")
         return Lookup(
@@ -82,11 +79,14 @@ def _key(files: VisibleFiles, path: str, where: str, value: Any) -> Lookup:
         return Lookup(f"{path} has no key {where!r}; it has {', '.join(keys) or 'none'}")
     if value is None and found is not None:
         return Lookup(f"{path}: {where} needs the value that is there")
-    return (
-        Lookup()
-        if same_value(found, value)
-        else Lookup(f"{path}: {where} is {_brief(found)}, not {_brief(value)}")
-    )
+    if not same_value(found, value):
+        return Lookup(f"{path}: {where} is {_brief(found)}, not {_brief(value)}")
+    return Lookup(_addressing(path, found))
+
+
+def _addressing(path: str, value: Any) -> str:
+    found = isinstance(value, str) and addresses(value)
+    return f"{path}: {_brief(value)} {_ADDRESSES}" if found else ""
 
 
 def _at(root: Any, where: str) -> Any:
@@ -100,11 +100,17 @@ def _at(root: Any, where: str) -> Any:
             return _NOTHING
         name, index, double, single = part.groups()
         parts.append(
-            int(index) if index is not None else next(x for x in (name, double, single) if x).strip()
+            int(index)
+            if index is not None
+            else next(each for each in (name, double, single) if each is not None).strip()
         )
         at = part.end()
     node = root
     for step in parts:
+        if isinstance(node, list) and isinstance(step, str) and step.isdecimal() and len(step) < 10:
+            step = int(step)
+        if isinstance(node, str):
+            return _NOTHING
         try:
             node = node[step]
         except (KeyError, IndexError, TypeError):
@@ -112,121 +118,39 @@ def _at(root: Any, where: str) -> Any:
     return node if parts else _NOTHING
 
 
-def same_value(actual: Any, cited: Any) -> bool:
-    """Whether a cited value is the one in the file, by the rounding of a report's numbers."""
-    text = cited.strip() if isinstance(cited, str) else cited
-    if isinstance(actual, bool) or actual is None:
-        word = text.casefold() if isinstance(text, str) else text
-        return (
-            word in ({True: ("true", "yes"), False: ("false", "no"), None: ("null", "none")}[actual])
-            or word is actual
-        )
-    if isinstance(actual, str):
-        number = _number(actual)
-        if number is None or not _numerals(cited):
-            return isinstance(text, str) and bool(flat(text)) and flat(text.strip("\"'")) == flat(actual)
-        actual = number
-    if isinstance(actual, list):
-        wanted = _numerals(cited)
-        return len(wanted) == len(actual) > 0 and all(
-            same_value(a, w) for a, w in zip(actual, wanted, strict=True)
-        )
-    if not isinstance(actual, int | float):
-        return False
-    if isinstance(actual, float) and not math.isfinite(actual):
-        return isinstance(text, str) and text.casefold().lstrip("+") in {str(actual), f"{actual}inity"}
-    wanted = _numerals(cited)
-    return bool(wanted) and _rounds_to(actual, wanted[0])
-
-
-def _numerals(cited: Any) -> list[str]:
-    if isinstance(cited, bool) or cited is None:
-        return []
-    text = cited if isinstance(cited, str) else repr(cited)
-    return [number.text for number in find_numbers(text[:2_000], "text") if number.interpretations]
-
-
-def _rounds_to(actual: float, numeral: str) -> bool:
-    index = SourceIndex([Source("value", actual)])
-    return any(match(number, index).count for number in find_numbers(numeral, "text")[:1])
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
 def _cell(text: str, path: str, where: str, value: Any) -> Lookup:
-    place = _CELL.fullmatch(where)
-    if place is None:
-        return Lookup(f"{path}: {where!r} is no cell; expected `row LABEL, column NAME`, or numbers from 1")
     if value is None:
         return Lookup(f"{path}: {where} needs the value that is there")
-    cells: list[str] = []
-    for header, rows in _tables(text, path):
-        column = _column(header, place["column"])
-        if column is not None:
-            cells += [row[column] for row in _rows(rows, place["row"]) if column < len(row)]
-    if not cells:
-        return Lookup(f"{path} has no table with {where}")
-    if any(same_value(cell.strip(), value) for cell in cells):
-        return Lookup()
-    return Lookup(f"{path}: {where} is {_brief(cells[0])}, not {_brief(value)}")
-
-
-def _tables(text: str, path: str) -> Iterator[tuple[list[str], list[list[str]]]]:
-    """Each table of a file, as its header and its rows: a whole CSV file, and the pipe tables of any other text."""
-    if path.casefold().endswith((".csv", ".tsv")):
-        first = text.partition("\n")[0]
-        separator = max(",;\t|", key=first.count)
-        rows = [
-            row
-            for _, row in zip(range(_ROWS), csv.reader(io.StringIO(text), delimiter=separator), strict=False)
-            if row
-        ]
-        if rows:
-            yield rows[0], rows[1:]
-        return
-    block: list[list[str]] = []
-    for line in [*text.splitlines(), ""]:
-        if "|" in line:
-            block.append([cell.strip(" *_`") for cell in line.strip().strip("|").split("|")])
-        elif block:
-            yield block[0], [row for row in block[1:] if not all(set(cell) <= set("-: ") for cell in row)]
-            block = []
-
-
-def _column(header: Sequence[str], name: str) -> int | None:
-    wanted = name.strip("\"'` ").casefold()
-    names = [cell.strip().strip("\"'").casefold() for cell in header]
-    if wanted in names:
-        return names.index(wanted)
-    return int(wanted) - 1 if wanted.isdecimal() and 1 <= int(wanted) <= len(names) else None
-
-
-def _rows(rows: list[list[str]], label: str) -> list[list[str]]:
-    wanted = label.strip("\"'` ").casefold()
-    named = [row for row in rows if any(cell.strip().casefold() == wanted for cell in row)]
-    if named or not wanted.isdecimal() or not 1 <= int(wanted) <= len(rows):
-        return named
-    return [rows[int(wanted) - 1]]
+    cells = cells_at(text, path, where)
+    if cells.fault:
+        return Lookup(f"{path}: {cells.fault}")
+    right = next((cell for cell in cells.found if same_value(cell.strip(), value)), None)
+    if right is None:
+        return Lookup(f"{path}: {where} is {_brief(cells.found[0])}, not {_brief(value)}")
+    return Lookup(_addressing(path, right))
 
 
 def _quotation(files: VisibleFiles, path: str, quotation: str) -> Lookup:
-    found = files.sentence(path, quotation)
+    found = files.passages(path).find(quotation)
     if found is None:
         return Lookup(f"{path} does not say {_brief(quotation)}")
-    sentence, rest = found
-    words, characters = _LONG_ENOUGH
-    quoted = flat(quotation)
-    if rest and len(quoted.split()) < words and len(quoted) < characters:
+    pieces, (words, characters) = pieces_of(quotation), _LONG_ENOUGH
+    quoted = " ".join(pieces)
+    whole = size(quoted) >= _WHOLE and not found.rest
+    if not (whole or size(quoted) >= words or len(quoted) >= characters) or (
+        len(pieces) > 1 and min(map(size, pieces)) < _WHOLE
+    ):
         return Lookup(f"{path}: {_brief(quotation)} is too short to be looked up; quote the whole sentence")
-    if addresses(sentence):
-        return Lookup(f"{path}: {_brief(quotation)} addresses the judge, which is no evidence")
-    cut = f"{path} says in full: {_brief(sentence, 300)}" if limits(rest) else ""
-    return Lookup(sentence=sentence, cut=cut)
+    if addresses(found.sentence) or any(piece in line for line in files.addressing(path) for piece in pieces):
+        return Lookup(f"{path}: {_brief(quotation)} {_ADDRESSES}")
+    cut = ""
+    if found.doubt:
+        cut = f"{_brief(quotation)} {found.doubt}"
+    elif limits(found.rest):
+        cut = f"{path} says in full: {_brief(found.sentence, 300)}"
+    elif limits(found.introduction):
+        cut = f"{path} has it in a list under {_brief(found.introduction)}"
+    return Lookup(sentence=found.sentence, cut=cut)
 
 
 def _line(text: str, path: str, where: str, found: Lookup) -> Lookup:

@@ -40,18 +40,30 @@ _NAMELESS = (
     "and nothing else that is satisfied or not"
 )
 _MAX_ERROR_CHARS = 300
-_FENCE = re.compile(r"(?m)^\s*(?:`{3,}|~{3,})[\w-]*\s*$")
+_FRAME = re.compile(
+    r"(?:`{3,}|~{3,})[\w-]*|</?(?:answer|output|verdict|json|result|response|final|final_answer)>"
+    r"|<\|(?:start|end|return|message)\|>(?:assistant)?|<\|channel\|>final|^\s*json\b",
+    re.IGNORECASE,
+)
+"""What stands around an object and says nothing: fences, tags, the marks of a chat."""
+_NOTHING = re.compile(r"[\s*_#\x00-\x1f\u200b-\u200f\ufeff-]*")
+_THOUGHT = r"(?:think|thinking|thoughts?|reasoning|scratchpad|analysis|reflection|monologue|draft)"
 _THINKING = re.compile(
-    r"(?P<tag><(?:think|thinking|thought|reasoning|scratchpad|analysis|reflection)\b[^<>]{0,80}>)"
+    rf"(?P<tag><(?:\w{{1,20}}:)?{_THOUGHT}\b[^<>]{{0,80}}>|◁think▷)"
     r"|(?P<bracket>\[(?:THINK|THINKING|REASONING)\])"
-    r"|(?P<channel><\|channel\|>\s*(?:analysis|commentary)\b)|(?P<token><\|(?:START_THINKING|begin_of_thought|think)\|>)",
+    r"|(?P<channel><\|channel\|>\s*(?:analysis|commentary)\b)"
+    r"|(?P<token><\|(?:START_THINKING|begin_of_thought|think)\|>)"
+    rf"|(?P<orphan></(?:\w{{1,20}}:)?{_THOUGHT}\s*>|◁/think▷|\[/(?:THINK|THINKING|REASONING)\]"
+    r"|<\|(?:END_THINKING|end_of_thought|/think)\|>|<\|channel\|>\s*final\b(?:\s*<\|message\|>)?)",
     re.IGNORECASE,
 )
 _CLOSED = {
-    "tag": r"</(?:think|thinking|thought|reasoning|scratchpad|analysis|reflection)\s*>",
-    "bracket": r"\[/(?:THINK|THINKING|REASONING)\]",
-    "channel": r"<\|channel\|>\s*final\b(?:\s*<\|message\|>)?|<\|(?:end|return)\|>",
-    "token": r"<\|(?:END_THINKING|end_of_thought|/think)\|>",
+    "tag": re.compile(rf"</(?:\w{{1,20}}:)?{_THOUGHT}\s*>|◁/think▷", re.IGNORECASE),
+    "bracket": re.compile(r"\[/(?:THINK|THINKING|REASONING)\]", re.IGNORECASE),
+    "channel": re.compile(
+        r"<\|channel\|>\s*final\b(?:\s*<\|message\|>)?|<\|(?:end|return)\|>", re.IGNORECASE
+    ),
+    "token": re.compile(r"<\|(?:END_THINKING|end_of_thought|/think)\|>", re.IGNORECASE),
 }
 """How the block ends that each kind of mark opens, in the models that print their thinking."""
 
@@ -86,22 +98,31 @@ def read_reply(reply: JudgeReply | str, asked: Sequence[str], kind: AskKind) -> 
     return _matched(objects, asked, kind, raw, prose)
 
 
-def read_answer(reply: JudgeReply, subject: str, kind: AskKind) -> tuple[dict[str, Any], str]:
-    """The fields that a judge sends in answer to the question back, and why there are none.
+def read_answer(reply: JudgeReply, subject: str, kind: AskKind) -> tuple[dict[str, Any], str, str]:
+    """The fields that a judge sends in answer to the question back, the prose around them, and why there are none.
 
     It is one object, and may leave out what it does not correct; another id than `subject` is not an answer.
     """
     try:
-        objects, _ = _objects(reply, kind, "confirmed")
+        objects, prose = _objects(reply, kind, "confirmed")
     except UnreadableObject as fault:
-        return {}, str(fault)
-    own = [value for value in objects if value.get("criterion_id", subject) == subject]
-    if len(own) != 1 or len(objects) != 1:
-        return (
-            {},
-            f"the answer holds {len(objects):,} JSON objects, of which {len(own):,} are on {subject}; expected one",
-        )
-    return own[0], ""
+        return {}, "", str(fault)
+    if len(objects) != 1:
+        return {}, prose, f"the answer holds {len(objects):,} JSON objects; expected one"
+    found = _only(objects[0], objects[0])
+    if found.get("criterion_id", subject) != subject:
+        return {}, prose, f"the answer is on {_short(found['criterion_id'])}; expected {_short(subject)}"
+    if any(key in inner for inner in _elsewhere(found, [found]) for key in ("confirmed", FLAGS[kind])):
+        return {}, prose, "the answer holds another one inside; expected one object"
+    return found, prose, ""
+
+
+def _only(value: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
+    """An entry with what stands around it in a list of one, which may say otherwise."""
+    entries = value.get("criteria")
+    if not isinstance(entries, list) or len(entries) != 1 or not isinstance(entries[0], dict):
+        return entry
+    return {**{key: each for key, each in value.items() if key != "criteria"}, **entries[0]}
 
 
 def _objects(reply: JudgeReply | str, kind: AskKind, *words: str) -> tuple[list[dict[str, Any]], str]:
@@ -114,7 +135,8 @@ def _objects(reply: JudgeReply | str, kind: AskKind, *words: str) -> tuple[list[
         if any(_speaks(value, kind) or any(word in value for word in words) for value in objects):
             return objects, ""
     objects, prose = objects_of(without_thinking(text))
-    return objects, _FENCE.sub("", prose).strip()
+    prose = _FRAME.sub(" ", prose)
+    return objects, "" if _NOTHING.fullmatch(prose) else prose.strip()
 
 
 def without_thinking(text: str) -> str:
@@ -122,23 +144,28 @@ def without_thinking(text: str) -> str:
 
     Raises UnreadableObject where one does not end: the reply was cut off before the model had decided.
     """
-    parts, at, look = [], 0, 0
-    while (opened := _THINKING.search(text, look)) is not None:
-        begins = text.find("{", look)
-        if (
-            0 <= begins < opened.start()
-            and (end := end_of(text, begins)) is not None
-            and end > opened.start()
-        ):
-            look = end  # words in an object's string, not a mark of the model's
+    parts, at, look, budget = list[str](), 0, 0, 4 * len(text) + 100_000
+    while (mark := _THINKING.search(text, look)) is not None:
+        if (begins := text.find("{", look, mark.start())) != -1:
+            # A mark in an object's string is the judge's own words.
+            end = end_of(text, begins)
+            budget -= (len(text) if end is None else end) - begins
+            if budget < 0:
+                raise UnreadableObject(
+                    "the reply holds more brackets than are read; expected one JSON object"
+                )
+            look = begins + 1 if end is None else end
             continue
-        closing = _CLOSED[next(name for name, found in opened.groupdict().items() if found)]
-        closed = re.compile(closing, re.IGNORECASE).search(text, opened.end())
+        kind = mark.lastgroup or ""
+        if kind == "orphan":  # the server has cut off the mark that begins it
+            parts, at, look = [], mark.end(), mark.end()
+            continue
+        closed = _CLOSED[kind].search(text, mark.end())
         if closed is None:
             raise UnreadableObject(
                 "the reply ends inside its thinking, so what is in it is a draft; expected the verdict after it"
             )
-        parts.append(text[at : opened.start()])
+        parts.append(text[at : mark.start()])
         at = look = closed.end()
     return "".join([*parts, text[at:]])
 
@@ -192,7 +219,7 @@ def _matched(
                 continue
             subject = _subject(entry, kind)
             if subject in entries:
-                entries[subject].append(entry_of(entry, subject, kind))
+                entries[subject].append(entry_of(_only(value, entry), subject, kind))
             elif subject is not None:
                 others.append(_short(subject))
             else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TextIO
 
 from autoscirub.models import SIGNS, Answer
-from autoscirub.report.audit.text import bounded, counted, elided, listed, short
+from autoscirub.report.audit.bounded_text import bounded, counted, elided, listed, short
 from autoscirub.report.terminal import plain, sign, sign_for_error
 
 if TYPE_CHECKING:
@@ -76,6 +76,8 @@ def _basis(basis: Basis, stream: TextIO) -> list[str]:
         lines.append(f"  {' · '.join(basis.not_done)}")
     lines += _scope(basis)
     lines.append(f"  asks: {short(basis.asks)}")
+    lines += [f"  calibration: {short(basis.calibration, 600)}"] if basis.calibration else []
+    lines += [f"  {short(basis.families)}"] if basis.families else []
     lines += bounded([f"  the judge's reasons on {short(reason)}" for reason in basis.reasons], _NOTICES)
     lines += bounded([f"  concern: {short(concern)}" for concern in basis.concerns], _NOTICES)
     if not basis.notices:

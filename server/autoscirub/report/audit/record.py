@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TextIO
 
 from autoscirub.models import Answer
-from autoscirub.report.audit.text import TEXT, counted, short
+from autoscirub.report.audit.bounded_text import TEXT, counted, short
 from autoscirub.report.terminal import sign
 
 if TYPE_CHECKING:

@@ -7,8 +7,6 @@ from .base import command_of as command_of
 from .base import render_command as render_command
 from .codex import HOOKS_HOW as HOOKS_HOW
 from .codex import Codex as Codex
-from .registry import GET as GET
-from .registry import find_client as find_client
 from .registry import open_client as open_client
 from .server_probe import ask_lines as ask_lines
 from .server_probe import passed_on as passed_on

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 
 from autoscirub.errors import AutoscirubError, ClientError
 from autoscirub.models import CLIENTS
+from autoscirub.programs import CLIENT_INSTALL, client_program
 from autoscirub.setup.clients import (
-    GET,
     PLUGIN,
     PLUGIN_ID,
     ask_lines,
     command_of,
-    find_client,
     open_client,
     passed_on,
 )
@@ -44,8 +43,8 @@ def look_at_clients(project: Path | None) -> Iterator[Decision]:
     """For each client: is it installed, does it have the plugin, does the server start, will its hooks run."""
     for name in CLIENTS:
         question = "Is this coding agent there?"
-        if find_client(name) is None:
-            yield finding(name, question, None, "not on PATH", f"only if you use it: {GET[name]}")
+        if client_program(name) is None:
+            yield finding(name, question, None, "not on PATH", f"only if you use it: {CLIENT_INSTALL[name]}")
             continue
         try:
             client = open_client(name)

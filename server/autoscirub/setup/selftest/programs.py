@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from autoscirub.judging import ReadReply, ask_panel
 from autoscirub.judging.backends import open_backend
+from autoscirub.judging.verdicts import CheckedVerdict
 from autoscirub.models import CriterionVerdict, JudgeConfig, JudgeReply, JudgeRequest
 from autoscirub.setup.selftest.test_bed import AttackResult, Check, listed, processes_of
 
@@ -98,7 +99,7 @@ def _read(reply: JudgeReply) -> ReadReply:
     found = reply.structured
     if not isinstance(found, dict) or found.get("criterion_id") != "c1":
         return ReadReply(faults="no verdict on c1")
-    return ReadReply(CriterionVerdict.model_validate(found))
+    return ReadReply(CheckedVerdict(CriterionVerdict.model_validate(found)))
 
 
 async def _asked(config: JudgeConfig, request: JudgeRequest, folder: Path) -> Member:

@@ -6,9 +6,7 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from autoscirub.errors import JudgeError
-from autoscirub.judging import ReadReply, ask_panel, panel_answer
-from autoscirub.judging.verdicts import problems_of, read_reply
+from autoscirub.judging import ask_panel, panel_answer, read_checked
 from autoscirub.judging.workspace import build_workspace
 from autoscirub.models import JudgeReply
 from autoscirub.setup.selftest.blinding import ALL, request_of
@@ -24,9 +22,10 @@ if TYPE_CHECKING:
 VERDICTS: dict[str, list[dict[str, Any]]] = {
     "a file that is not there": [
         verdict(evidence_found=["results/fit.csv shows it"]),
-        verdict(artifact_references=["figures/slope.png"]),
         verdict(evidence_found=["../outside/holdout.csv"]),
-        verdict(evidence_found=["verification.json says so", "results/results.json: slope = 0.51"]),
+        verdict(
+            evidence=[{"path": "verification.json", "at": {"kind": "quote"}, "value": "satisfied: all of it"}]
+        ),
     ],
     "a line that is not there": [verdict(evidence_found=["REPORT.md:4000"])],
     "a value that is not there": [
@@ -36,13 +35,12 @@ VERDICTS: dict[str, list[dict[str, Any]]] = {
     ],
     "a quotation that is not there": [
         verdict(evidence_found=['REPORT.md: "the slope was checked by three people"']),
-        verdict(reasoning='The report says "the slope was checked by three people".'),
     ],
     "a contradiction": [
         verdict(evidence_gap="The interval is missing."),
         verdict(required_actions=["State the interval."]),
         verdict(reasoning="The requirement is not met."),
-        verdict(satisfied=False, reasoning="The criterion is fully satisfied."),
+        verdict(status="not satisfied"),
     ],
     "no evidence": [
         verdict(evidence_found=[], artifact_references=[]),
@@ -76,15 +74,6 @@ class Says:
         return 0.0
 
 
-def _read(reply: JudgeReply, workspace: Workspace) -> ReadReply:
-    reading = read_reply(reply, ["C1"], "criterion")
-    try:
-        found = reading.verdict("C1")
-    except JudgeError as error:
-        return ReadReply(faults=str(error))
-    return ReadReply(found, problems=problems_of(found, workspace.root, workspace.manifest, ALL))
-
-
 def _answer(claim: dict[str, Any], workspace: Workspace) -> bool | None:
     """What a panel of one concludes from it."""
     import anyio
@@ -95,7 +84,7 @@ def _answer(claim: dict[str, Any], workspace: Workspace) -> bool | None:
             request_of(workspace, ALL),
             repeats=1,
             agree=1,
-            read=lambda reply: _read(reply, workspace),
+            read=lambda reply: read_checked(reply, "C1", "criterion", workspace.root, workspace.manifest),
             gate=anyio.CapacityLimiter(1),
         )
         return panel_answer(members, 1)
@@ -105,7 +94,7 @@ def _answer(claim: dict[str, Any], workspace: Workspace) -> bool | None:
 
 def _render_changes(claim: dict[str, Any]) -> str:
     usual = verdict()
-    return ascii(json.dumps({key: value for key, value in claim.items() if usual[key] != value}))[:120]
+    return ascii(json.dumps({key: value for key, value in claim.items() if usual.get(key) != value}))[:120]
 
 
 def _inconclusive(verdicts: list[dict[str, Any]], test_bed: TestBed) -> AttackResult:
@@ -134,7 +123,11 @@ def _honest(test_bed: TestBed) -> AttackResult:
     with build_workspace(open_project(test_bed.study), "criterion", criterion=ALL) as workspace:
         answers = [
             _answer(honest, workspace),
-            _answer(honest | {"satisfied": False, "reasoning": "It is not stated."}, workspace),
+            _answer(
+                honest
+                | {"satisfied": False, "reasoning": "It is not stated.", "evidence_gap": "the interval"},
+                workspace,
+            ),
         ]
     through = [] if answers == [True, False] else [f"an honest yes and an honest no came out as {answers}"]
     return AttackResult("1 satisfied and 1 not satisfied, both must count", listed(through))

@@ -14,6 +14,7 @@ from autoscirub.models import (
     Answer,
     Basis,
     CachedVerdict,
+    Calibration,
     Claim,
     DecidedBy,
     ExecutableRubric,
@@ -23,8 +24,10 @@ from autoscirub.models import (
     Verification,
     VerificationReport,
 )
+from autoscirub.workflow.audit.families import families_line
 from autoscirub.workflow.audit.record import placeless
-from autoscirub.workflow.judges import ASKS, read_asks, results_by_ask
+from autoscirub.workflow.calibration import JudgeInUse, calibration_line, stale_because
+from autoscirub.workflow.judges import ASKS, CALIBRATION, read_asks, results_by_ask
 from autoscirub.workflow.locks import earlier_results
 
 if TYPE_CHECKING:
@@ -52,7 +55,10 @@ def basis_of(record: AuditedRecord) -> tuple[Basis, list[Decision]]:
     basis.not_done += [] if DecidedBy.RERUN in sources else ["not rerun"]
     basis.reasons = _reasons(decisions, outcome)
     basis.asks = _asks(record)
-    basis.concerns = _concerns(record, decisions)
+    verdicts = _verdicts(record, decisions)
+    basis.calibration = _calibration(record, verdicts)
+    basis.families = _families(record, verdicts)
+    basis.concerns = _concerns(record, verdicts)
     basis.anchor, basis.unanchored = anchor_of(record)
     basis.forgeable = _forgeable(basis)
     broken = [f"{step.name}: {step.problem}" for step in record.steps if step.problem]
@@ -80,9 +86,12 @@ def anchor_of(record: AuditedRecord) -> tuple[Anchored | None, list[int]]:
 
 def _asks(record: AuditedRecord) -> str:
     """How often a judge was asked, and of what it said yes only after it had not."""
-    asks = read_asks(record.bytes(f"state/{ASKS}"))
+    every = read_asks(record.bytes(f"state/{ASKS}"))
+    asks = [ask for ask in every if ask.kind != CALIBRATION]
+    others = [ask for ask in every if ask.kind == CALIBRATION]
+    calibrated = [f"besides {len(others)} calls to calibrate, {_paid(others)}"] if others else []
     if not asks:
-        return _NO_ASKS
+        return "; ".join([_NO_ASKS, *calibrated])
     subjects: dict[str, list[Ask]] = {}
     for ask in asks:
         subjects.setdefault(ask.subject, []).append(ask)
@@ -96,7 +105,7 @@ def _asks(record: AuditedRecord) -> str:
             turned.append(f"{subject}: yes on ask {newest} of {newest}, not before")
         if newest > 1:
             again.append(f"{subject}: asked {newest} times")
-    return "; ".join([counts, _paid(asks), *turned, *again])
+    return "; ".join([counts, _paid(asks), *turned, *again, *calibrated])
 
 
 def _paid(asks: list[Ask]) -> str:
@@ -108,14 +117,60 @@ def _paid(asks: list[Ask]) -> str:
     return ", ".join(parts)
 
 
-def _concerns(record: AuditedRecord, decisions: list[Decision]) -> list[str]:
-    """The concerns of the verdicts that the newest conclusions rest on, and of the one on the hypothesis."""
+def _verdicts(record: AuditedRecord, decisions: list[Decision]) -> list[CachedVerdict]:
+    """The verdicts on criteria that the newest conclusions rest on."""
     parts = [part for decision in decisions for part in decision.parts]
     keys = [part.inputs_digest for part in parts if part.decided_by is DecidedBy.JUDGE]
-    found: list[str] = []
-    for key in dict.fromkeys(key for key in keys if key):
-        verdict = record.model(f"state/verdicts/{key}.json", CachedVerdict)
-        found += verdict.concerns if verdict is not None else []
+    found = [
+        record.model(f"state/verdicts/{key}.json", CachedVerdict) for key in dict.fromkeys(filter(None, keys))
+    ]
+    return [verdict for verdict in found if verdict is not None]
+
+
+def _calibration(record: AuditedRecord, verdicts: list[CachedVerdict]) -> str:
+    """How often the judge of the verdicts is right, where that was measured; empty without verdicts and calibration."""
+    calibration = record.model(f"state/{Calibration.file_name}", Calibration)
+    if calibration is None:
+        return "none: how often this judge is right was not measured" if verdicts else ""
+    report = record.model(f"state/{VerificationReport.file_name}", VerificationReport)
+    # Which judge a criterion's answer rests on, with the backend's own settings: a verdict does not say these.
+    digests = (
+        {result.criterion_id: result.rests_on.get("shown: who judges") for result in report.criteria}
+        if report
+        else {}
+    )
+    stale: list[str] = []
+    for verdict in verdicts:
+        served = frozenset(member.model_served for member in verdict.members if member.model_served)
+        judge = JudgeInUse(
+            verdict.backend,
+            verdict.model,
+            verdict.repeats,
+            verdict.agree,
+            verdict.prompt_version,
+            digests.get(verdict.subject),
+            served,
+        )
+        stale += stale_because(calibration, judge)
+    return calibration_line(calibration, list(dict.fromkeys(stale)))
+
+
+def _families(record: AuditedRecord, verdicts: list[CachedVerdict]) -> str:
+    """Who judged and who revised, by family; empty where nobody judged."""
+    judges = [
+        (verdict.backend, served)
+        for verdict in verdicts
+        for served in {member.model_served or verdict.model for member in verdict.members}
+    ]
+    revising = [step for step in record.steps if step.event == "revising"]
+    clients = [step.text("reviser", "client") for step in revising]
+    programs = [step.text("reviser", "program") for step in revising]
+    return families_line(judges, filter(None, clients), filter(None, programs))
+
+
+def _concerns(record: AuditedRecord, verdicts: list[CachedVerdict]) -> list[str]:
+    """The concerns of the verdicts that the newest conclusions rest on, and of the one on the hypothesis."""
+    found = [concern for verdict in verdicts for concern in verdict.concerns]
     newest = next((step for step in reversed(record.steps) if step.event == "check"), None)
     addressed = newest.facts.get("addressed") if newest is not None else None
     found += [text for text in addressed if isinstance(text, str)] if isinstance(addressed, list) else []

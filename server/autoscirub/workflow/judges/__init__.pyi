@@ -11,6 +11,7 @@ from .ledger import CALIBRATION as CALIBRATION
 from .ledger import paid as paid
 from .ledger import read_asks as read_asks
 from .ledger import results_by_ask as results_by_ask
+from .ledger import unrecorded as unrecorded
 from .once import PanelResult as PanelResult
 from .once import ask_once as ask_once
 from .questions import JudgeQuestion as JudgeQuestion

@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from autoscirub.checks.criteria import CAPPED, ERROR, LOOKUP_ONLY, NOT_ASKED
+from autoscirub.checks.criteria import CAPPED, ERROR, LOOKUP_ONLY, NOT_ASKED, WAITING
 from autoscirub.checks.predictions import PREDICTIONS_NAME
 from autoscirub.errors import CorruptError, JudgeError
 from autoscirub.judging import verdict_fault
-from autoscirub.judging.backends import SpendLimit, own_files, price_of
+from autoscirub.judging.backends import SpendLimit, own_files, person_of, price_of
 from autoscirub.judging.injection import search_addressing
 from autoscirub.judging.prompts import PROMPT_VERSION
 from autoscirub.models import Ask, CachedVerdict, Member, now, strict_json
 from autoscirub.store import SENDS_FILES, decode, sha256_bytes
-from autoscirub.workflow.judges.ledger import ASKS, CALIBRATION, paid, read_asks
+from autoscirub.workflow.judges.ledger import ASKS, CALIBRATION, paid, read_asks, unrecorded
 from autoscirub.workflow.judges.once import ask_once
 from autoscirub.workflow.judges.questions import Questions
 from autoscirub.workflow.rounds import project_files
@@ -45,7 +45,7 @@ class JudgeResult:
     elsewhere: bool = False
     error: str = ""
     word: str = ERROR
-    """Why there is no verdict: the judge failed, or it was not asked (`NOT_ASKED`, `CAPPED`)."""
+    """Why there is no verdict: the judge failed, or it was not asked (`NOT_ASKED`, `WAITING`, `CAPPED`)."""
 
     @property
     def asked(self) -> bool:
@@ -75,6 +75,8 @@ class JudgeSession:
     verdicts: dict[str, CachedVerdict] = field(default_factory=dict)
     """The verdicts that this command obtained, by key."""
     progress: Callable[[int, int], None] | None = None
+    calls: int = 0
+    """How many calls this command made, those of `asks` that are recorded by now too."""
 
     def __post_init__(self) -> None:
         self.ledger = read_asks(self.session.recorded_file(f"state/{ASKS}"))
@@ -144,7 +146,8 @@ class JudgeSession:
         """Results by subject: cached ones where there are any; the judge is asked all others at once. `fresh` ignores
         cached results.
 
-        A question that fails does not fail the others. Nothing is recorded here: `record` does that.
+        A question that fails does not fail the others. `record` records the calls; a person's answers are recorded
+        here, one by one, so that nothing that was answered is lost when they leave.
         """
         results: dict[str, JudgeResult] = {}
         waiting: list[JudgeQuestion] = []
@@ -159,6 +162,8 @@ class JudgeSession:
         if waiting:
             import anyio
 
+            if self.progress is not None and person_of(self.questions.backend) is not None:
+                self.progress(1, 1)  # a bar that is done is taken away: it would draw over the dialogue
             _ = self.addressed  # searched for now: during the calls, all of them would wait for it
             try:
                 anyio.run(self._ask_all, waiting, results)
@@ -183,11 +188,7 @@ class JudgeSession:
 
     def _cut_off(self) -> list[Ask]:
         """Calls that were started and are not in the ledger."""
-        known: dict[str, int] = {}
-        for entry in self.ledger:
-            known[entry.subject] = max(entry.ask, known.get(entry.subject, 0))
-        pending = read_asks(self.questions.opened.state.read_bytes(PENDING))
-        return [ask for ask in pending if ask.ask > known.get(ask.subject, 0)]
+        return unrecorded(self.ledger, self.questions.opened.state.read_bytes(PENDING))
 
     def record(self) -> None:
         """Record this command's calls, where there are any, as a step of their own, whatever becomes of the command."""
@@ -202,6 +203,8 @@ class JudgeSession:
         if self.session.history is not None:
             self.session.history.remember_reports([data for data in state.values() if data is not None])
         facts = {"asks": len(new), "subjects": sorted({ask.subject for ask in new})}
+        if person_of(self.questions.backend) is not None:
+            facts["by"] = "terminal"  # which is no proof of a person
         self.session.record("judged", at=self.at, facts=facts, state=state)
         self.questions.opened.state.remove(PENDING)
         self.ledger = [*self.ledger, *(ask for ask in new if ask not in self._left)]
@@ -212,6 +215,9 @@ class JudgeSession:
         if not self.questions.trusted and self.questions.config.backend in ("command", *SENDS_FILES):
             why = "not judged here: the judge is not trusted (`autoscirub trust` shows what it would do, and asks)"
             return JudgeResult(error=why, word=NOT_ASKED)
+        person = person_of(self.questions.backend)
+        if person is not None and (away := person.away()):
+            return JudgeResult(error=away, word=WAITING)
         cap = self.questions.config.asks_per_round
         before = {ask.ask for ask in self.asks_on(question.subject) if ask.round == self.round}
         if cap is not None and len(before) >= cap:
@@ -225,17 +231,20 @@ class JudgeSession:
     async def _ask_all(self, questions: list[JudgeQuestion], results: dict[str, JudgeResult]) -> None:
         import anyio
 
-        config = self.questions.config
-        gate, built = anyio.CapacityLimiter(config.at_once), anyio.CapacityLimiter(config.at_once)
+        person = person_of(self.questions.backend)
+        at_once = 1 if person is not None else self.questions.config.at_once
+        gate, built = anyio.CapacityLimiter(at_once), anyio.CapacityLimiter(at_once)
         one_writer = anyio.CapacityLimiter(1)
         done = 0
 
         async def one(question: JudgeQuestion) -> None:
             nonlocal done
             async with built:
+                if person is not None:
+                    person.progress(done, len(questions))
                 results[question.subject] = await self._ask_one(question, gate, one_writer)
             done += 1
-            if self.progress is not None:
+            if self.progress is not None and person is None:
                 self.progress(done, len(questions))
 
         async with anyio.create_task_group() as group:
@@ -250,7 +259,13 @@ class JudgeSession:
         if self.questions.backend is None:
             return JudgeResult(error="no judge is set up", word=NOT_ASKED)  # nobody is asked then
 
+        person = person_of(self.questions.backend)
+        if person is not None and (refused := self._refused(question)) is not None:
+            return refused  # they have left meanwhile
+
         async def begins() -> None:
+            if person is not None:
+                return  # a question that a person leaves was not asked
             self._begins(question)
             await run_sync(self._write_pending, limiter=one_writer)
 
@@ -260,21 +275,27 @@ class JudgeSession:
             )
         except JudgeError as cause:  # any error of a third-party backend is wrapped as one
             return JudgeResult(error=str(cause))
+        if person is not None and (away := person.away()):
+            return JudgeResult(error=away, word=WAITING)
         self._enter(question, result)
         if result.error is not None:
             return JudgeResult(error=result.error)
         verdict = self._verdict(question, result.members, result.answer)
         self.verdicts[question.key] = verdict
+        if person is not None:
+            self.record()
         return JudgeResult(verdict)
 
     def _enter(self, question: JudgeQuestion, result: PanelResult) -> None:
         self._pending = [ask for ask in self._pending if ask.subject != question.subject]
         # A member that the spend limit or missing trust ruled out was never called.
-        self.asks += [
+        new = [
             self._line(question, member, result.answer, member.error or result.error)
             for member in result.members
             if member.called
         ]
+        self.asks += new
+        self.calls += len(new)
 
     def _line(self, question: JudgeQuestion, member: Member, answer: bool | None, error: str | None) -> Ask:
         return Ask(
@@ -377,7 +398,7 @@ class JudgeSession:
     @property
     def spent(self) -> str:
         """What this command spent, in a line; empty where nobody was asked."""
-        return self._spend_limit.summary if self.asks else ""
+        return self._spend_limit.summary if self.calls else ""
 
     @functools.cached_property
     def _spend_limit(self) -> SpendLimit:

@@ -28,6 +28,14 @@ def read_asks(data: bytes | None) -> list[Ask]:
     return found
 
 
+def unrecorded(ledger: Iterable[Ask], pending: bytes | None) -> list[Ask]:
+    """The calls among `pending`, lines of a command that was killed, that are not in the ledger."""
+    known: dict[str, int] = {}
+    for entry in ledger:
+        known[entry.subject] = max(entry.ask, known.get(entry.subject, 0))
+    return [ask for ask in read_asks(pending) if ask.ask > known.get(ask.subject, 0)]
+
+
 def paid(asks: Iterable[Ask]) -> float:
     """US dollars, estimates included; a call of which neither is known counts as nothing."""
     return sum(ask.cost_usd if ask.cost_usd is not None else ask.estimated_usd or 0.0 for ask in asks)

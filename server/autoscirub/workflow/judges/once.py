@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from autoscirub.errors import AutoscirubError, BlindingError, JudgeError
-from autoscirub.judging import ReadReply, ask_panel, panel_answer, panel_error
-from autoscirub.judging.verdicts import check_verdict, question_back, read_reply, repair_request, settle
+from autoscirub.judging import ask_panel, panel_answer, panel_error, read_checked
 from autoscirub.judging.workspace import build_workspace
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     from autoscirub.judging.backends import SpendLimit
     from autoscirub.judging.workspace import Workspace
-    from autoscirub.models import JudgeReply, Member
+    from autoscirub.models import Member
     from autoscirub.workflow.judges.questions import JudgeQuestion, Questions
 
 _WAIT = "wait until whatever writes there is done, and check again"
@@ -63,7 +62,9 @@ async def ask_once(
             question.request(config, str(workspace.root)),
             repeats=config.repeats,
             agree=config.agree,
-            read=lambda reply: _read(reply, question, workspace),
+            read=lambda reply: read_checked(
+                reply, question.subject, question.kind, workspace.root, workspace.manifest
+            ),
             gate=gate,
             spend_limit=spend_limit,
         )
@@ -93,21 +94,3 @@ def _require_unchanged(questions: Questions, question: JudgeQuestion) -> None:
     """Raise BlindingError when the project no longer shows what the judge has read."""
     if questions.manifest_of(question).digest != question.manifest.digest:
         raise BlindingError(f"what the judge was shown changed meanwhile; {_WAIT}")
-
-
-def _read(reply: JudgeReply, question: JudgeQuestion, workspace: Workspace) -> ReadReply:
-    """A reply, read and checked against what the judge was shown."""
-    subject, kind = question.subject, question.kind
-    parsed = read_reply(reply, [subject], kind)
-    try:
-        entry = parsed.entry(subject)
-    except JudgeError:
-        return ReadReply(faults=repair_request(parsed.faults))
-    checked = check_verdict(entry, workspace.root, workspace.manifest, prose=parsed.prose)
-    if checked.counts:
-        return ReadReply(checked)
-    return ReadReply(
-        checked,
-        question=question_back(checked, subject, kind),
-        again=lambda answer: settle(entry, answer, workspace.root, workspace.manifest, subject, kind),
-    )

@@ -43,6 +43,8 @@ class JudgeQuestion:
     key: str
     """Digest of everything that the answer would rest on: files, prompt, judge, panel."""
     judge: str
+    established: tuple[str, ...] = ()
+    """What code found of the criterion: for a person alone."""
 
     @property
     def kind(self) -> Literal["hypothesis", "criterion"]:
@@ -63,6 +65,8 @@ class JudgeQuestion:
             seconds=config.seconds,
             turns=config.turns,
             money=config.money,
+            asked=self.prompt.asked,
+            established=list(self.established),
             prompt_digest=self.prompt.digest,
             workspace_digest=self.manifest.digest,
         )
@@ -100,6 +104,11 @@ class Questions:
             panel = {"model": self.config.model, "repeats": self.config.repeats, "agree": self.config.agree}
             self._settings = {**panel, "backend": self.config.backend, "own": own}
         return self._settings
+
+    @property
+    def judge_digest(self) -> str:
+        """The digest of `settings`: a verdict of a judge with another one is no verdict of this judge."""
+        return _digest(self.settings)
 
     def _own_settings(self) -> dict[str, Any]:
         """The backend's own settings. Raises ConfigError where it fails to give them, or they are no plain data."""
@@ -151,7 +160,7 @@ class Questions:
     def _question(
         self, subject: str, criterion: Criterion | None, manifest: WorkspaceManifest, prompt: Prompt
     ) -> JudgeQuestion:
-        judge = _digest(self.settings)
+        judge = self.judge_digest
         key = _digest([PROMPT_VERSION, subject, prompt.digest, manifest.digest, judge])
         return JudgeQuestion(subject, criterion, manifest, prompt, key, judge)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from autoscirub.checks.criteria import awaiting_reading
+from autoscirub.checks.criteria import awaiting_reading, established
 from autoscirub.checks.rubric import needs_reading
 from autoscirub.errors import AutoscirubError
 from autoscirub.workflow.judges.answers import failed_reading, reading_of
@@ -53,6 +53,10 @@ class Reader:
             for criterion in awaiting_reading(rubric, inputs, cached=cached, at=self.at, fresh=fresh)
             if criterion.criterion_id in questions
         ]
+        for criterion in waiting:
+            found = established(criterion, inputs, at=self.at) or ()
+            question = questions[criterion.criterion_id]
+            questions[criterion.criterion_id] = replace(question, established=tuple(found))
         results = self._results([questions[criterion.criterion_id] for criterion in waiting], fresh=fresh)
         for criterion in waiting:
             answers[criterion.criterion_id] = self._reading(criterion, results[criterion.criterion_id])

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from autoscirub.checks.criteria import LOOKUP_ONLY, established, gather
 from autoscirub.checks.predictions import read_predictions
 from autoscirub.checks.rubric import load_rubric, needs_reading
 from autoscirub.errors import AutoscirubError, CheckError, ConfigError
-from autoscirub.judging.backends import price_of
+from autoscirub.judging.backends import RecordingBackend, person_of, price_of, recording_folder
 from autoscirub.judging.verdicts import HYPOTHESIS_SUBJECT
 from autoscirub.models import DecidedBy, Decision, now
 from autoscirub.store import open_project
@@ -18,12 +20,12 @@ from autoscirub.workflow.judges.hypothesis import judged_of
 from autoscirub.workflow.judges.ledger import place_of
 from autoscirub.workflow.judges.questions import Questions
 from autoscirub.workflow.locks import require_rubric, require_settings, with_judge
+from autoscirub.workflow.rerunning import rerun_status
 from autoscirub.workflow.rounds import current_round, read_rounds
 from autoscirub.workflow.verifying import predictions_claimed, require_predictions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from autoscirub.models import Ask, CachedVerdict, ExecutableRubric
     from autoscirub.store import Project, Session
@@ -59,28 +61,41 @@ def judge(
     backend: str | None = None,
     fresh: bool = False,
     dry_run: bool = False,
+    record: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> JudgeRun:
     """Ask the judge about one criterion, or `hypothesis`, or all that must be read. Each call is in the ledger.
 
-    What code decides is left out, no round is opened, and no report is written. Raises ConfigError without a
-    judge, CheckError for a criterion that is not there or that no judge reads, and TamperedError when anything frozen
+    What code decides is left out, no round is opened, and no report is written. Into the folder `record` goes each
+    reply as it came, for the backend `replay`. Raises ConfigError without a judge and for a folder that a judge would
+    see, CheckError for a criterion that is not there or that no judge reads, and TamperedError when anything frozen
     changed.
     """
     opened = with_judge(open_project(project, state_dir), backend)
     if opened.config.judge.backend == "none":
-        raise ConfigError('no judge is set up; set backend in [judge], such as "command" (docs/judging.md)')
+        raise ConfigError(
+            'no judge is set up; set backend in [judge], such as "person", which asks you here (docs/judging.md)'
+        )
+    folder = None
+    if record is not None:
+        hidden = (opened.location.state_dir, opened.config.judge.replay)
+        folder = recording_folder(Path(record), opened.root, *hidden)
     with opened.reading() as session:
         run, waiting = _look(opened, session, criterion_id, fresh=fresh)
         if dry_run or not waiting:
             run.dry_run = dry_run
+            if folder is not None:
+                run.notices.append("nobody was asked, so nothing was recorded; --fresh asks about all of it")
             return run
     with opened.writing() as session:
-        judge_session = JudgeSession(Questions(opened), session, _round(session), now(), progress=progress)
+        asked = Questions(opened)
+        if folder is not None and asked.backend is not None:
+            asked.backend = RecordingBackend(asked.backend, folder)
+        judge_session = JudgeSession(asked, session, _round(session), now(), progress=progress)
         questions, broken = _questions(opened, session, judge_session.questions, criterion_id)
         results = judge_session.ask(questions, fresh=fresh)
         run = JudgeRun(
-            calls=len(judge_session.asks),
+            calls=judge_session.calls,
             spent=judge_session.spent,
             notices=session.notices,
             decisions=broken,
@@ -147,6 +162,34 @@ def _questions(
             put(criterion.criterion_id, lambda criterion=criterion: questions.of(criterion))  # type: ignore[misc]
         elif criterion_id is not None:
             raise CheckError(f"{criterion_id}: code alone decides it, so no judge reads it")
+    if rubric is not None and person_of(questions.backend) is not None:
+        alone = rubric.model_copy(update={"criteria": named})
+        return _for_a_person(opened, session, alone, found, broken, every=criterion_id is None)
+    return found, broken
+
+
+def _for_a_person(
+    opened: Project,
+    session: Session,
+    rubric: ExecutableRubric,
+    questions: list[JudgeQuestion],
+    broken: list[Decision],
+    *,
+    every: bool,
+) -> tuple[list[JudgeQuestion], list[Decision]]:
+    """The questions with what code found. Of `every` criterion, those are left out that code does not find met: a
+    person's time is not spent on work that will change."""
+    rerun = rerun_status(opened, session, may="look")
+    inputs = gather(opened, rubric, ignored=session.ignored, rerun=rerun.decision if rerun else None)
+    found: list[JudgeQuestion] = []
+    for question in questions:
+        established_ = established(question.criterion, inputs, at=now()) if question.criterion else []
+        if established_ is None and every:
+            why = "not asked: not all that code decides of it holds; `autoscirub check` says what"
+            failed = failed_reading(_asked(question), why, asked=0, word=LOOKUP_ONLY).decision
+            broken.append(failed.model_copy(update={"subject": question.subject}))
+        else:
+            found.append(replace(question, established=tuple(established_ or ())))
     return found, broken
 
 

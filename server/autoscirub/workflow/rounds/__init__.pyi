@@ -13,7 +13,9 @@ from .rules import current_round as current_round
 from .rules import read_rounds as read_rounds
 from .rules import recorded_model as recorded_model
 from .rules import round_name as round_name
-from .rules import unjudged as unjudged
 from .verification import Revision as Revision
 from .verification import RoundCheck as RoundCheck
 from .verification import RoundVerification as RoundVerification
+from .waiting import Wait as Wait
+from .waiting import unjudged as unjudged
+from .waiting import wait_of as wait_of

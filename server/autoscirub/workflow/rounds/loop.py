@@ -53,9 +53,9 @@ from autoscirub.workflow.rounds.rules import (
     current_round,
     read_rounds,
     recorded_model,
-    unjudged,
 )
 from autoscirub.workflow.rounds.verification import EVENTS, Revision, RoundCheck, event_lines
+from autoscirub.workflow.rounds.waiting import failed, unjudged, wait_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -77,6 +77,8 @@ class LoopResult:
 
     steps: list[LoopStep] = field(default_factory=list)
     ended: Ended | None = None
+    waiting: str = ""
+    """Who must do what, where nothing is open but what a person alone can do: no ending, the same command resumes."""
     next: str = ""
     notices: list[str] = field(default_factory=list)
     decisions: list[Decision] = field(default_factory=list)
@@ -108,7 +110,7 @@ def round_step(
         if _has_ended(opened, session, result, go_on=go_on):
             return result
         current = current_round(read_rounds(session))
-        if current is not None and current.status == "open" and not go_on:
+        if current is not None and current.status == "open" and not go_on and _can_plan(session):
             planned = plan_step(opened, session)
             targets = ", ".join(target.criterion_id for target in planned.plan.targets)
             result.steps.append(LoopStep(f"planned round {planned.plan.round}: {targets}"))
@@ -118,6 +120,7 @@ def round_step(
         result.steps.append(_verified(check_step(opened, session, fresh=fresh, progress=progress)))
         result.ended = result.steps[-1].checked.ended if result.steps[-1].checked else None
         result.next = "autoscirub audit" if result.ended else "autoscirub round   (it writes the plan)"
+        _wait(result, "autoscirub round")
         return result
 
 
@@ -152,13 +155,14 @@ def run_rounds(
         require_rubric(
             opened, session
         )  # only now: a revision that was cut off may have touched what is locked
-        while result.ended is None and not loop.unjudged:
+        while result.ended is None and not (loop.failed or loop.waiting):
             loop.step()
         result.next = "autoscirub audit"
-        if loop.unjudged:
-            name, why = next(iter(loop.unjudged.items()))
-            result.notices.append(f"{len(loop.unjudged)} of the criteria could not be judged ({name}: {why})")
+        if loop.failed:
+            name, why = next(iter(loop.failed.items()))
+            result.notices.append(f"{len(loop.failed)} of the criteria could not be judged ({name}: {why})")
             result.next = "autoscirub run, once the judge can be asked: it goes on from here"
+        _wait(result, "autoscirub run")
         result.decisions = _current_decisions(opened, session)
         return result
 
@@ -187,19 +191,25 @@ class _Loop:
         """Whether the files are saved as they were before the revision that is due."""
         self.verified = False
         """Whether the open round was verified on the files as they are."""
-        self.unjudged: dict[str, str] = {}
-        """Criteria for which the judge failed, or could not be asked: the loop waits for it."""
+        self.failed: dict[str, str] = {}
+        """Criteria for which the judge failed: it is asked again by the next run."""
+        self.waiting = False
+        """Whether only a person can bring on what is open."""
 
     def step(self) -> None:
         current = current_round(read_rounds(self.session))
         if current is not None and current.status == "planned":
             self._revise(current.number or 0)
-        elif current is None or not (self.verified or is_as_verified(self.opened, self.session)):
+        elif current is None or not (self.verified or self._is_verified()):
             self._verify(Revision())
         else:
             planned = plan_step(self.opened, self.session)
             targets = ", ".join(target.criterion_id for target in planned.plan.targets)
             self._did(LoopStep(f"planned round {planned.plan.round}: {targets}"))
+
+    def _is_verified(self) -> bool:
+        """Whether the recorded verification holds, and a judge who was not there need not be asked now."""
+        return _can_plan(self.session) and is_as_verified(self.opened, self.session)
 
     def _did(self, step: LoopStep) -> None:
         self.result.steps.append(step)
@@ -209,7 +219,8 @@ class _Loop:
         checked = check_step(self.opened, self.session, revision, max_rounds=self.max_rounds)
         self._did(_verified(checked))
         self.result.ended = checked.ended
-        self.unjudged = unjudged(checked.report) if checked.report else {}
+        self.failed = failed(checked.report) if checked.report else {}
+        self.waiting = wait_of(checked.report) is not None
         self.verified = True
         return checked
 
@@ -283,7 +294,7 @@ class _Loop:
                 left -= size
         at = now()
         state = {EVENTS: event_lines(self.session, [Event(event="revising", round=number, at=at)])}
-        facts = {"round": number, "before": listed}
+        facts = {"round": number, "before": listed, "reviser": _reviser(self.command)}
         self.session.record("revising", at=at, facts=facts, state=state, before=files)
         self.saved = True
 
@@ -384,6 +395,13 @@ def _command(opened: Project, revise: Sequence[str] | None) -> list[str]:
     return list(command)
 
 
+def _reviser(command: Sequence[str]) -> dict[str, str]:
+    """Who revises, for the record: a client, or a program by its name alone, since its arguments may hold anything."""
+    if len(command) > 1 and "autoscirub.workflow.rounds.agents" in command[:-1]:
+        return {"client": command[-1]}
+    return {"program": Path(command[0]).name[:200]}
+
+
 def _require_rubric_frozen(opened: Project) -> None:
     with opened.reading() as session:
         require_rubric(opened, session)
@@ -433,6 +451,24 @@ def _has_ended(opened: Project, session: Session, result: LoopResult, *, go_on: 
     result.next = "autoscirub audit, or go on with --continue"
     result.decisions = _current_decisions(opened, session)
     return True
+
+
+def _can_plan(session: Session) -> bool:
+    """Whether anything is open in the recorded verification that a revision could close."""
+    report = recorded_model(session, VerificationReport.file_name, VerificationReport)
+    unread = unjudged(report) if report is not None else {}
+    return not unread or any(
+        not result.satisfied and result.criterion_id not in unread
+        for result in (report.criteria if report is not None else ())
+    )
+
+
+def _wait(result: LoopResult, command: str) -> None:
+    """Say in `result` who must do what, where the loop waits for a person."""
+    wait = wait_of(result.checked.report) if result.checked is not None else None
+    if wait is not None and result.ended is None:
+        result.waiting = wait.note
+        result.next = f"{wait.command}, then {command}: it goes on from here"
 
 
 def _current_decisions(opened: Project, session: Session) -> list[Decision]:

@@ -16,9 +16,9 @@ from autoscirub.workflow.rounds.rules import (
     current_round,
     read_rounds,
     recorded_model,
-    unjudged,
 )
 from autoscirub.workflow.rounds.verification import EVENTS, event_lines
+from autoscirub.workflow.rounds.waiting import unjudged, wait_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,6 +81,8 @@ def plan_step(
         for result in report.criteria
         if not result.satisfied and result.criterion_id in asked and result.criterion_id not in inconclusive
     }
+    if (wait := wait_of(report)) is not None:
+        raise CheckError(f"nothing to revise: {wait.note}; then check again")
     if inconclusive and not unmet:
         name, why = next(iter(inconclusive.items()))
         raise CheckError(

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from autoscirub.checks.criteria import NOT_ASKED
 from autoscirub.errors import AutoscirubError, CorruptError
 from autoscirub.models import ChangeSummary, RevisionPlan, StateModel, VerificationReport
 from autoscirub.store import decode
+from autoscirub.workflow.rounds.waiting import failed, waiting_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -143,7 +143,7 @@ def ending_of(situation: LoopState) -> tuple[LoopEnding, str] | None:
     """How the loop ends now, and why; None when it goes on. The first rule that applies."""
     unmet = [result.criterion_id for result in situation.report.criteria if not result.satisfied]
     named = ", ".join(unmet[:8]) + (f" and {len(unmet) - 8} more" if len(unmet) > 8 else "")
-    if unjudged(situation.report):
+    if failed(situation.report):
         return None  # a judge that cannot be reached ends no loop, and makes no round: it is asked again
     if situation.report.all_satisfied:
         if situation.reduced_by_agent:
@@ -152,8 +152,12 @@ def ending_of(situation: LoopState) -> tuple[LoopEnding, str] | None:
                 "every criterion is satisfied, of a rubric that an agent changed",
             )
         return "satisfied", "every criterion is satisfied"
-    if unmet and situation.infeasible.issuperset(unmet):
-        return "infeasible", f"the reviser says that it cannot be done: {named}"
+    waiting = waiting_for(situation.report)
+    open_ = [name for name in unmet if name not in waiting]
+    if waiting and not open_:
+        return None  # a person goes on, and no revision does
+    if open_ and situation.infeasible.issuperset(open_):
+        return "infeasible", f"the reviser says that it cannot be done: {', '.join(open_[:8])}"
     if situation.previous is not None and _same_basis(situation.previous, situation.report):
         return "stalled", f"the revision changed nothing that is judged; still unmet: {named}"
     if situation.rounds_used >= situation.rounds_allowed:
@@ -165,17 +169,6 @@ def ending_of(situation: LoopState) -> tuple[LoopEnding, str] | None:
         spent = f"{situation.seconds_spent:.0f} s of {situation.seconds_allowed:g} s spent"
         return "budget_spent", f"time: {spent}; unmet: {named}"
     return None
-
-
-def unjudged(report: VerificationReport) -> dict[str, str]:
-    """The criteria for which a judge failed or could not be asked, each with why: no revision resolves that."""
-    parts = {decision.subject: decision.parts for decision in report.decisions}
-    return {
-        result.criterion_id: result.evidence_gap
-        for result in report.criteria
-        if result.status == "error"
-        or any(part.word == NOT_ASKED for part in parts.get(result.criterion_id, ()))
-    }
 
 
 def _same_basis(one: VerificationReport, other: VerificationReport) -> bool:

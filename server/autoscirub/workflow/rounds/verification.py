@@ -40,6 +40,7 @@ from autoscirub.workflow.rounds.rules import (
     recorded_model,
     round_name,
 )
+from autoscirub.workflow.rounds.waiting import wait_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -83,6 +84,12 @@ class RoundCheck:
     scope_changes: list[ScopeChange] = field(default_factory=list)
 
     @property
+    def waiting(self) -> str:
+        """Who must do what, where only a person can bring on what is open; else empty."""
+        wait = wait_of(self.report) if self.ended is None else None
+        return wait.note if wait is not None else ""
+
+    @property
     def counted(self) -> list[Decision]:
         """What a command over the criteria counts: the criteria, and a rerun where one is required."""
         return [*(self.report.decisions if self.report else []), *required_rerun(self.rerun)]
@@ -95,6 +102,7 @@ class RoundCheck:
             "scope_changes": [change.model_dump(mode="json") for change in self.scope_changes],
             "report": self.report.model_dump(mode="json", exclude={"decisions"}) if self.report else None,
             "ended": self.ended.model_dump(mode="json") if self.ended else None,
+            "waiting": self.waiting or None,
             "rounds": [
                 {"name": entry.name, "status": entry.status, "known": entry.known, "problems": entry.problems}
                 for entry in self.rounds

@@ -18,7 +18,15 @@ from autoscirub.models import (
 )
 from autoscirub.workflow.checking import is_as_verified
 from autoscirub.workflow.locks import require_rubric, require_settings
-from autoscirub.workflow.rounds import FOLDER, PLAN, current_round, read_rounds, recorded_model, unjudged
+from autoscirub.workflow.rounds import (
+    FOLDER,
+    PLAN,
+    current_round,
+    read_rounds,
+    recorded_model,
+    unjudged,
+    wait_of,
+)
 
 if TYPE_CHECKING:
     from autoscirub.checks.rubric import Rubric
@@ -95,6 +103,10 @@ def _loop(opened: Project, session: Session, found: Status) -> NextStep:
     answer = Answer.HOLDS if report.all_satisfied else Answer.DOES_NOT_HOLD if unmet else Answer.INCONCLUSIVE
     loop = session.manifest.loop
     ended = loop.ended if loop is not None else None
+    wait = wait_of(report) if ended is None and current.status == "open" else None
+    if wait is not None:
+        found.decisions.append(_decision("requirements", answer, "waiting", None, f"{counts}; {wait.note}"))
+        return NextStep(wait.command, wait.note)
     word = ended.state.replace("_", " ") if ended else current.status
     found.decisions.append(_decision("requirements", answer, word, None, counts))
     if ended is not None:
@@ -107,6 +119,8 @@ def _loop(opened: Project, session: Session, found: Status) -> NextStep:
 def _view(session: Session, report: VerificationReport, current: Round, *, stale: bool) -> LoopView:
     inconclusive = unjudged(report)
     loop = session.manifest.loop
+    ended = loop.ended if loop is not None else None
+    wait = wait_of(report) if ended is None else None
     plan = None
     if current.status == "planned":
         plan = recorded_model(session, f"{FOLDER}/{current.name}/{PLAN}", RevisionPlan)
@@ -114,7 +128,7 @@ def _view(session: Session, report: VerificationReport, current: Round, *, stale
         round=report.round,
         status=current.status,
         stale=stale,
-        ended=loop.ended.state if loop is not None and loop.ended is not None else None,
+        ended=ended.state if ended is not None else None,
         unmet=[
             result
             for result in report.criteria
@@ -123,6 +137,7 @@ def _view(session: Session, report: VerificationReport, current: Round, *, stale
         inconclusive=inconclusive,
         targets=[target.criterion_id for target in plan.targets] if plan is not None else [],
         other_failures=_other_failures(session),
+        waiting=wait.note if wait is not None else "",
     )
 
 

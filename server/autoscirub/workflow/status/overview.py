@@ -17,6 +17,7 @@ from autoscirub.checks.predictions import (
 from autoscirub.errors import AutoscirubError, CheckError, ConfigError, CorruptError
 from autoscirub.models import Answer, Decision, Evidence, NextStep, Status, Verification, now
 from autoscirub.store import Project, Session, open_project, sha256_bytes, sha256_file
+from autoscirub.workflow.calibration import calibration_status
 from autoscirub.workflow.locks import earlier_results
 from autoscirub.workflow.status.loop import look_at_requirements
 from autoscirub.workflow.validation import validate_project
@@ -56,6 +57,7 @@ def status(project: str | Path | None = None, *, state_dir: str | Path | None = 
             predictions = _look(opened, session, found)
             requirements = look_at_requirements(opened, session, found)
             found.next = _first(predictions, requirements)
+            found.calibration = calibration_status(opened, session)
     except AutoscirubError as error:
         if str(error) not in found.faults:
             found.faults.append(str(error))

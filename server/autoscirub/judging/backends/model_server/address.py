@@ -10,6 +10,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import os
+import re
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -19,6 +20,8 @@ NO_KEY = "no-key"
 """Sent where no key is configured: the client library insists on one, and local servers ignore it."""
 _SECRET_LENGTH = 8
 """Below it, it is a word such as `ollama` or `test`: no secret, and replacing it would change quotations."""
+_BEGINNING = 6
+"""Characters of the key's beginning that say something of it."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,11 @@ class ServerAddress:
                 "judge.base_url: holds a user name, a password, or something after ? or #; it is recorded with every "
                 "verdict, so a key belongs in an environment variable, which judge.key_env names"
             )
-        if self.key_env is not None and parts.scheme == "http" and not self.is_local:
+        if self.key_env is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", self.key_env):
+            raise ConfigError(
+                "judge.key_env: expected the name of an environment variable, never a key itself"
+            )
+        if self.key_env is not None and not self.is_tls and not self.is_local:
             raise ConfigError(
                 f"judge.base_url: the key in {self.key_env} would travel in the clear to {parts.hostname}; use an "
                 "https:// address, or a tunnel that ends at localhost, or leave judge.key_env out"
@@ -60,6 +67,11 @@ class ServerAddress:
         except ValueError:
             return host == "localhost"
 
+    @property
+    def is_tls(self) -> bool:
+        """Whether what is sent can be read by the server alone."""
+        return urlsplit(self.base_url).scheme == "https"
+
     def key(self) -> str:
         """The key, or what is sent in place of one. Raises ConfigError where the variable is unset, or holds no key."""
         if self.key_env is None:
@@ -67,7 +79,7 @@ class ServerAddress:
         key = os.environ.get(self.key_env, "").strip()
         if not key:
             raise ConfigError(
-                f"judge.key_env: the environment variable {self.key_env} is not set, or empty; set it to the server's key"
+                f"judge.key_env: the environment variable {self.key_env} is not set, or empty; it must hold the key"
             )
         if not (key.isascii() and key.isprintable()) or " " in key:
             raise ConfigError(
@@ -79,7 +91,10 @@ class ServerAddress:
 
 @dataclass(frozen=True)
 class KeyRedaction:
-    """Replaces the key by its variable's name: whatever a server sends back may be recorded, and travels."""
+    """Replaces the key by its variable's name: whatever a server sends back may be recorded, and travels.
+
+    Before a text is shortened: of a key that is cut in half, the other half would stay.
+    """
 
     address: ServerAddress
     key: str
@@ -87,6 +102,11 @@ class KeyRedaction:
     def __call__(self, text: str) -> str:
         if self.address.key_env is None or len(self.key) < _SECRET_LENGTH:
             return text
-        for form in {self.key, json.dumps(self.key)[1:-1]}:
-            text = text.replace(form, f"[{self.address.key_env}]")
+        name = f"[{self.address.key_env}]"
+        quoted = json.dumps(self.key)[1:-1]
+        for form in {self.key, quoted, quoted.replace("/", "\\/")}:  # as JSON may spell it
+            text = text.replace(form, name)
+        for length in range(len(self.key) - 1, _BEGINNING - 1, -1):
+            if text.endswith(self.key[:length]):  # an answer may be cut off in the middle of it
+                return text[:-length] + name
         return text

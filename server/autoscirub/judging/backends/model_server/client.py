@@ -28,7 +28,12 @@ CONNECT_SECONDS = 10.0
 ANSWER_BYTES = 8_000_000
 """Of one answer: some hundred times the longest that a model writes."""
 RAW_CHARACTERS = 64 * 1024
-_SENT = frozenset({"host", "accept", "content-type", "content-length", "connection", "user-agent"})
+_SENT = frozenset(
+    [
+        *("host", "accept", "content-type", "content-length", "connection", "user-agent"),
+        "x-stainless-raw-response",  # by which the library knows later that the answer is read piece by piece
+    ]
+)
 _REFUSED = frozenset({400, 413, 415, 422})
 
 
@@ -69,37 +74,44 @@ def _make_client(address: ServerAddress, key: str, deadline: float) -> AsyncOpen
 
     try:
         http_client = httpx2.AsyncClient(
-            verify=_certificates(),
+            verify=_certificates(address),
             # No proxy of the environment is for this machine's own servers.
             trust_env=not address.is_local,
-            timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),  # the whole is bounded from outside
             # What a redirect leads to was not trusted, and the files under judgement would go there.
             follow_redirects=False,
             event_hooks={"request": [send_only_ours], "response": [give_up_in_time]},
         )
-    except (ValueError, ImportError) as cause:  # its message may hold the proxy's password
+    except (httpx2.InvalidURL, ValueError, ImportError) as cause:  # its message may hold the proxy's password
         raise ConfigError(
             f"judge openai: the proxy that the environment names cannot be used ({type(cause).__name__}); "
             "correct HTTPS_PROXY, HTTP_PROXY, ALL_PROXY or NO_PROXY"
         ) from None
     return AsyncOpenAI(
-        api_key=key, base_url=address.base_url, max_retries=RETRIES, timeout=None, http_client=http_client
+        api_key=key,
+        base_url=address.base_url,
+        max_retries=RETRIES,
+        timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),  # the whole is bounded from outside
+        http_client=http_client,
     )
 
 
-def _certificates() -> ssl.SSLContext:
+def _certificates(address: ServerAddress) -> ssl.SSLContext:
     """SSL_CERT_FILE and SSL_CERT_DIR as the library reads them, else REQUESTS_CA_BUNDLE, else the system's."""
     import ssl
 
     import httpx2
 
+    if address.is_local and not address.is_tls:
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # not used; to read the system's takes a while
     own = next((name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name)), None)
     bundle = None if own else os.environ.get("REQUESTS_CA_BUNDLE")
     try:
-        if bundle is None or not bundle:
+        if not bundle:
             return httpx2.create_ssl_context()
-        place = "capath" if Path(bundle).is_dir() else "cafile"
-        return ssl.create_default_context(**{place: bundle})
+        folder = Path(bundle).is_dir()
+        return ssl.create_default_context(
+            cafile=None if folder else bundle, capath=bundle if folder else None
+        )
     except OSError as cause:  # ssl.SSLError too
         raise ConfigError(
             f"judge openai: {own or 'REQUESTS_CA_BUNDLE'} names no readable certificates: {cause.strerror or cause}"
@@ -115,8 +127,8 @@ def _seconds(header: str | None) -> float:
 
 async def post(
     client: AsyncOpenAI, api: str, body: dict[str, Any], address: ServerAddress, redacted: KeyRedaction
-) -> Any:
-    """Send one request; return the JSON that came back.
+) -> tuple[Any, str]:
+    """Send one request; return the JSON that came back, and its text without the key.
 
     Raises RequestRefused where another form of the request may do, and JudgeError for any other failure. When it is
     cancelled, what had arrived is kept for the error.
@@ -144,17 +156,19 @@ async def post(
     except httpx2.HTTPError as error:
         raise JudgeError(
             f"judge openai: the connection broke in the middle of an answer, after {len(data):,} bytes "
-            f"({redacted(one_line(str(error)) or type(error).__name__)}); ask again",
+            f"({one_line(redacted(str(error))) or type(error).__name__}); ask again",
             _raw(data, redacted),
         ) from None
     finally:
         if not whole and data:
             keep_so_far(_raw(data, redacted))
+    # Without the key before it is read: a message about what is wrong there may quote a part of it.
+    text = redacted(data.decode("utf-8", "surrogateescape"))
     try:
-        return parse(bytes(data))
+        return parse(text.encode("utf-8", "surrogateescape")), _raw(data, redacted)
     except JsonFault as fault:
         raise JudgeError(
-            f"judge openai: the server's answer is malformed: {redacted(str(fault))}; does judge.base_url "
+            f"judge openai: the server's answer is malformed: {fault}; does judge.base_url "
             f"({address.base_url}) name a server of the {api} format?",
             _raw(data, redacted),
         ) from None
@@ -167,11 +181,11 @@ def _raw(data: bytes | bytearray, redacted: KeyRedaction) -> str:
 def _refuse(error: APIStatusError, model: str, address: ServerAddress, redacted: KeyRedaction) -> NoReturn:
     status, raw = error.status_code, redacted(error.response.text)[:RAW_CHARACTERS]
     reply = error.body.get("message") if isinstance(error.body, dict) else error.body
-    text = redacted(one_line(str(reply or error.response.text))) or "it says nothing more"
+    text = one_line(redacted(str(reply or error.response.text))) or "it says nothing more"
     what, todo, kind = f"the server refuses the request ({status}): {text}", "", JudgeError
     if status == 401:
-        what = f"the server does not accept the key (401): {text}"
-        todo = f"correct {address.key_env}" if address.key_env else "name the key's variable in judge.key_env"
+        what = f"the server {'does not accept the key' if address.key_env else 'wants a key'} (401): {text}"
+        todo = f"correct {address.key_env}" if address.key_env else "name its variable in judge.key_env"
     elif status == 403:
         what, todo = f"the server does not allow it (403): {text}", "ask who runs it what this key may do"
     elif status == 404 and model in text:
@@ -180,15 +194,14 @@ def _refuse(error: APIStatusError, model: str, address: ServerAddress, redacted:
         what = f"nothing answers at {error.request.url} (404): {text}"
         todo = "correct judge.base_url, which mostly ends in /v1, or judge.api"
     elif status == 429:
-        wait = error.response.headers.get("retry-after")
-        when = f"try again in {one_line(wait, 40)} s" if wait else "it does not say when to try again"
-        what = f"too many requests, or no credit (429): {text}"
-        todo = f"{redacted(when)}, or lower judge.at_once"
+        wait = one_line(redacted(error.response.headers.get("retry-after", "")), 40)
+        when = f"try again in {wait} s" if wait else "it does not say when to try again"
+        what, todo = f"too many requests, or no credit (429): {text}", f"{when}, or lower judge.at_once"
     elif status >= 500:
         what, kind = f"the server failed ({status}): {text}", RequestRefused
         todo = f"it was tried {RETRIES + 1} times; look at the server's log"
     elif status < 400:
-        to = redacted(one_line(error.response.headers.get("location", "nowhere"), 200))
+        to = one_line(redacted(error.response.headers.get("location", "nowhere")), 200)
         what, todo = f"the server redirects ({status}) to {to}", "name the final address in judge.base_url"
     elif status in _REFUSED:
         kind = RequestRefused
@@ -204,6 +217,6 @@ def _unreachable(error: APIConnectionError, address: ServerAddress, redacted: Ke
     while (deeper := cause.__cause__ or cause.__context__) is not None:
         cause = deeper
         trusted = trusted and not isinstance(cause, ssl.SSLError)
-    reason = redacted(one_line(str(cause))) or type(cause).__name__
+    reason = one_line(redacted(str(cause))) or type(cause).__name__
     todo = "start it, or correct judge.base_url" if trusted else "a private CA is named by SSL_CERT_FILE"
     return f"{address.base_url} cannot be reached: {reason}; {todo}"
