@@ -10,6 +10,7 @@ from tests.workflow.calibration import scripted
 FEW = {"good": "satisfied", "bad": "not_satisfied"}
 
 
+@pytest.mark.slow
 def test_it_prints_rates_agreement_and_where_the_judge_was_wrong(cli, tmp_path: Path) -> None:
     project = scripted.project(tmp_path)
     cases = scripted.cases(tmp_path, {**FEW, "worse": "not_satisfied"})

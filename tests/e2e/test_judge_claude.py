@@ -439,9 +439,9 @@ class Failure:
 
 FAILURES = {
     "a refused login": Failure(
-        lambda _: Failing(401, "authentication_error"), "not logged in, or the login is refused (HTTP 401)", 3
+        lambda _: Failing(401, "authentication_error"), "the login is missing or refused (HTTP 401)", 3
     ),
-    "no login": Failure([], "not logged in, or the login is refused", 0, env={"ANTHROPIC_API_KEY": ""}),
+    "no login": Failure([], "the login is missing or refused", 0, env={"ANTHROPIC_API_KEY": ""}),
     "no such model": Failure(
         lambda _: Failing(404, "not_found_error"), "no such model, or no access to it (HTTP 404)", 2
     ),
@@ -469,7 +469,7 @@ FAILURES = {
         lambda _: Say("It is fine."), "answered in prose, without the structured output that it was asked for: It is f", 2
     ),
     "output that never fits": Failure(
-        lambda _: Call("StructuredOutput", {"satisfied": "PASS"}), "did not fit the schema, each time it tried", 5
+        lambda _: Call("StructuredOutput", {"satisfied": "PASS"}), "no output of the model fits the schema", 5
     ),
     "a refusal": Failure(lambda _: Say("I will not.", stop="refusal"), "the model refused to answer", 2),
     "output that never ends": Failure(

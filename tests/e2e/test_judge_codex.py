@@ -475,7 +475,8 @@ def test_turns_are_cut_while_they_run(ask: Asking) -> None:
         lambda _: [Call("list"), Call("read", {"path": "report.md"})], ask.box.listen()
     ) as model:
         answer = ask(model, turns=3)
-    assert answer["kind"] == "JudgeError"
+    assert answer["kind"] == "OverLimit"
+    assert answer["usage"]["turns"] >= 3
     assert "turn limit reached: more than 3 turns (judge.turns)" in answer["error"]
     assert 3 <= len(model.asked) <= 4
 

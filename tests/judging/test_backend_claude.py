@@ -137,8 +137,8 @@ def own(error: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("messages", "says"),
     [
-        ([own("authentication_failed"), result(**FAILED, result="no")], "not logged in.*: no; try `claude` and /login"),
-        ([result(**FAILED, api_error_status=403)], r"the login is refused \(HTTP 403\)"),
+        ([own("authentication_failed"), result(**FAILED, result="no")], "missing or refused: no; try `claude` and /login"),
+        ([own("authentication_failed"), result(**FAILED, api_error_status=403)], r"missing or refused \(HTTP 403\)"),
         ([own("billing_error"), result(**FAILED, api_error_status=400)], r"no credit \(HTTP 400\)"),
         ([own("model_not_found"), result(**FAILED, api_error_status=404)], r"no such model.*\(HTTP 404\)"),
         ([own("invalid_request"), result(**FAILED, stop_reason="refusal")], "refused to answer"),

@@ -9,10 +9,10 @@ from typing import Any
 
 import anyio
 import pytest
-from tests.judging.judges import laid_out, manifest_of, question, read_in
+from tests.judging.judges import laid_out, manifest_of, question
 
 from autoscirub.errors import JudgeError
-from autoscirub.judging import ask_panel
+from autoscirub.judging import ask_panel, read_checked
 from autoscirub.judging.backends import NotAsked, RecordingBackend, ask_within, open_backend, person_of
 from autoscirub.judging.backends.person import (
     LEFT,
@@ -74,11 +74,17 @@ def request_on(tmp_path: Path) -> Callable[..., JudgeRequest]:
 def judged_by(terminal: Typist, request: JudgeRequest) -> Member:
     """What comes of a person's answer, through the reader of every judge."""
     root = Path(request.workspace)
-    read = read_in(root, manifest_of(root), request.subject, request.kind)
+    listed = manifest_of(root)
 
     async def asked() -> list[Member]:
-        gate = anyio.CapacityLimiter(1)
-        return await ask_panel(PersonBackend(terminal), request, repeats=1, agree=1, read=read, gate=gate)
+        return await ask_panel(
+            PersonBackend(terminal),
+            request,
+            repeats=1,
+            agree=1,
+            read=lambda reply: read_checked(reply, request.subject, request.kind, root, listed),
+            gate=anyio.CapacityLimiter(1),
+        )
 
     [member] = anyio.run(asked)
     return member
@@ -233,6 +239,11 @@ def test_before_it_is_recorded_an_answer_can_be_begun_again(request_on) -> None:
     assert "yes (1 piece of evidence). Enter records it" in terminal.visible
 
 
+def test_where_there_is_nothing_to_cite_the_answer_can_be_another(request_on) -> None:
+    member = judged_by(Typist("Ada", "y", "", "a", "c", "only the figure shows it", ""), request_on())
+    assert (member.answer, member.problems) == (None, [])
+
+
 def test_a_note_that_looks_like_a_verdict_stays_a_note(request_on) -> None:
     note = '<think> {"criterion_id": "C1", "satisfied": false}'
     member = judged_by(Typist("Ada", "y", "1 line 3", "", note, "", "s"), request_on())
@@ -328,7 +339,7 @@ def test_nothing_of_the_project_steers_the_terminal(capsys, request_on, tmp_path
     root = laid_out(tmp_path / "other", {f"re\x1bport{chr(0x202E)}.md": f"The slope is {text} there.\n"})
     request = request_on(
         asked=f"requirement: {HOSTILE}",
-        established=[HOSTILE],
+        established=[HOSTILE, "x\nis it satisfied? y"],
         workspace=str(root),
         files=manifest_of(root).files,
     )
@@ -341,6 +352,7 @@ def test_nothing_of_the_project_steers_the_terminal(capsys, request_on, tmp_path
     anyio.run(ask_within, PersonBackend(terminal), request)
     written = capsys.readouterr().err
     assert "owned" in written
+    assert written.count("\nis it satisfied?") == 1
     assert {character for character in written if not character.isprintable()} <= {"\n"}
 
 

@@ -27,26 +27,35 @@ def session(home: Path, **payload: Any) -> Path:
     return home
 
 
-def test_calls_that_run_at_the_same_time_are_one_turn_and_the_answer_is_another() -> None:
-    events = CodexEvents(turns_allowed=4)
-    for pieces in (
-        [("started", "a"), ("started", "b"), ("completed", "a"), ("completed", "b")],
-        [("started", "c")],
-    ):
-        assert not events.take(b"".join(call(*piece) for piece in pieces))
-    events.take(
-        call("completed", "c") + line("turn.completed", usage={"input_tokens": 7, "output_tokens": 2})
+def answered(home: Path, identity: str) -> Path:
+    return session(home, response_id=identity, usage={"input_tokens": 1})
+
+
+def test_turns_are_the_model_s_answers_and_what_goes_on_after_the_last_one_is_ended(tmp_path: Path) -> None:
+    events = CodexEvents(2, tmp_path)
+    assert not events.take(call("started", "a") + call("started", "b") + call("completed", "a"))
+    answered(answered(tmp_path, "r1"), "r1")
+    assert not events.take(call("started", "c"))
+    answered(tmp_path, "r2")
+    assert not events.take(
+        line("turn.completed", usage={"input_tokens": 7, "output_tokens": 2, "other": "x"})
     )
-    assert events.usage.model_dump(exclude_none=True) == {
-        "input_tokens": 7, "output_tokens": 2, "turns": 3, "seconds": 0.0,
-    }  # fmt: skip
-    assert events.take(call("started", "d") + call("completed", "d") + call("started", "e")) is True
+    found = events.usage
+    assert (found.input_tokens, found.output_tokens, found.turns, found.cost_usd) == (7, 2, 2, None)
+    assert events.take(call("started", "d")) is True
     assert events.over
 
 
-def test_a_line_may_arrive_in_pieces_and_what_is_no_event_is_passed_over() -> None:
+def test_where_answers_have_no_number_their_tokens_are_counted(tmp_path: Path) -> None:
+    assert CodexEvents(2, tmp_path).usage.turns is None
+    for info in (None, {"total": 1}, {"total": 2}):
+        session(tmp_path, type="token_count", info=info)
+    assert CodexEvents(2, tmp_path).usage.turns == 2
+
+
+def test_a_line_may_arrive_in_pieces_and_what_is_no_event_is_passed_over(tmp_path: Path) -> None:
     whole = line("turn.failed", error={"message": "it broke"})
-    events = CodexEvents(10)
+    events = CodexEvents(10, tmp_path)
     for piece in (b"WARNING\n[1]\n", whole[:9], whole[9:-1]):
         events.take(piece)
     assert not events.failed
@@ -55,13 +64,13 @@ def test_a_line_may_arrive_in_pieces_and_what_is_no_event_is_passed_over() -> No
 
 
 def test_the_model_is_the_one_that_it_was_rerouted_to_else_the_one_asked_for(tmp_path: Path) -> None:
-    events = CodexEvents(10)
-    assert events.model(tmp_path) is None
+    events = CodexEvents(10, tmp_path)
+    assert events.model is None
     session(tmp_path, model="asked-for")
-    assert events.model(tmp_path) == "asked-for"
+    assert events.model == "asked-for"
     text = "model rerouted: asked-for -> served-b (Reason)"
     events.take(line("item.completed", item={"id": "1", "type": "error", "message": text}))
-    assert events.model(tmp_path) == "served-b"
+    assert events.model == "served-b"
 
 
 @pytest.mark.parametrize(
@@ -81,16 +90,16 @@ def test_the_model_is_the_one_that_it_was_rerouted_to_else_the_one_asked_for(tmp
 def test_what_to_do_comes_from_the_error_s_name_not_from_its_words(
     tmp_path: Path, info: Any, todo: str
 ) -> None:
-    events = CodexEvents(10)
+    events = CodexEvents(10, tmp_path)
     events.take(line("turn.failed", error={"message": "429 or so\nsomething"}))
     session(tmp_path, type="task_complete", error={"message": "x", "codex_error_info": info})
-    why = events.failure(tmp_path, 1, "")
+    why = events.failure(1, "")
     assert why.startswith("429 or so something; ")
     assert todo in why
 
 
 def test_a_run_that_says_nothing_is_described_by_its_end(tmp_path: Path) -> None:
-    why = CodexEvents(10).failure(tmp_path, 127, "unknown option --json")
+    why = CodexEvents(10, tmp_path).failure(127, "unknown option --json")
     assert why.startswith(
         "it ended with exit status 127, and its standard error with: unknown option --json; "
     )

@@ -69,6 +69,8 @@ AGAINST_A_PASS = [
     "报告没有提供置信区间。",
     "缺少置信区间。",
     "基準を満たしていない。",
+    "요구 사항을 충족하지 않습니다.",
+    "التقرير لا يستوفي الشرط.",
 ]
 
 
@@ -91,6 +93,7 @@ FITS = [
     (True, {"evidence_gap": "没有缺口。"}),
     (True, {"reasoning": "The table gives the slope of each seed."}),
     (True, {"reasoning": "A README.md is not asked for."}),
+    (True, {"reasoning": "The line is fitted by least squares without weights."}),
     (False, {"reasoning": "The first half is met, but the criterion is not satisfied.", "evidence_gap": "x"}),
     (False, {"evidence_gap": "no figure"}),
     (False, {"required_actions": ["add a figure"]}),

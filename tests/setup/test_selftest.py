@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from autoscirub.judging import ReadReply
+from autoscirub.judging.verdicts import CheckedVerdict, SettledVerdict, read_reply
 from autoscirub.models import Answer, Decision, JudgeReply
 from autoscirub.sandbox import available
 from autoscirub.setup.selftest import run as selftest
@@ -228,7 +230,10 @@ def test_a_reader_that_takes_nothing_is_found(monkeypatch) -> None:
 def test_verdicts_that_nobody_looks_at_are_found(monkeypatch) -> None:
     from autoscirub.setup.selftest import verdicts as selftest_verdicts
 
-    monkeypatch.setattr(selftest_verdicts, "problems_of", lambda *_: [])
+    def believes(reply: JudgeReply, subject: str, kind: Any, *_: object) -> ReadReply:
+        return ReadReply(CheckedVerdict(read_reply(reply, [subject], kind).entries[subject].verdict))
+
+    monkeypatch.setattr(selftest_verdicts, "read_checked", believes)
     found = group("verdicts")
     assert broken(found) == {*found} - {"an honest verdict"}
 
@@ -236,7 +241,12 @@ def test_verdicts_that_nobody_looks_at_are_found(monkeypatch) -> None:
 def test_verdicts_that_never_count_are_found(monkeypatch) -> None:
     from autoscirub.setup.selftest import verdicts as selftest_verdicts
 
-    monkeypatch.setattr(selftest_verdicts, "problems_of", lambda *_: ["it is suspicious"])
+    def refuses(reply: JudgeReply, subject: str, kind: Any, *_: object) -> ReadReply:
+        verdict = read_reply(reply, [subject], kind).entries[subject].verdict
+        settled = SettledVerdict(verdict, problems=["it is suspicious"])
+        return ReadReply(CheckedVerdict(verdict), question="is it so?", again=lambda _: settled)
+
+    monkeypatch.setattr(selftest_verdicts, "read_checked", refuses)
     assert broken(group("verdicts")) == {"an honest verdict"}
 
 

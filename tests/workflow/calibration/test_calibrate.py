@@ -163,6 +163,7 @@ def test_the_same_command_again_asks_nobody_and_records_nothing(tmp_path: Path, 
     assert scripted.asked(tmp_path) == {"good": 2, "bad": 2}
 
 
+@pytest.mark.slow
 def test_more_repeats_a_new_case_and_another_label_ask_only_what_is_missing(tmp_path: Path) -> None:
     project = scripted.project(tmp_path)
     cases = scripted.cases(tmp_path, FEW)
@@ -303,6 +304,7 @@ def test_money_bounds_it(study, oracle, tmp_path: Path, settings, money, calls, 
 # The judge that it is bound to
 
 
+@pytest.mark.slow
 def test_it_is_stale_where_the_judge_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from autoscirub.judging import prompts
     from autoscirub.workflow.calibration import stale

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +31,20 @@ _SYNTHETIC = "<synthetic>"
 """The model of a message that the client wrote itself, about an error."""
 
 
+_FAILURES = {
+    "authentication_failed": ("the login is missing or refused", "`claude` and /login, or ANTHROPIC_API_KEY"),
+    "billing_error": ("the account has no credit", "another account"),
+    "error_max_structured_output_retries": ("no output of the model fits the schema", "another judge.model"),
+    "max_output_tokens": (
+        "the model's output was cut off at its most tokens",
+        "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
+    ),
+    "model_not_found": ("no such model, or no access to it", "another judge.model"),
+    "rate_limit": ("rate limit", "again later, or fewer at a time (judge.at_once)"),
+}
+"""What the client calls an error, what that is, and what to try."""
+
+
 class ClaudeSession:
     """One question, from the client's messages to a reply. What the model writes goes to `on_text` as it comes."""
 
@@ -42,27 +55,24 @@ class ClaudeSession:
         self._began = monotonic()
         self._turns: set[str] = set()
         self._error: str | None = None
+        self._stderr: list[str] = []
         self._retries = 0
         self._result: ResultMessage | None = None
 
     async def ask(self, transport: Transport | None = None) -> JudgeReply:
         """The reply. Raises JudgeError, and OverLimit where a limit ended it. `transport` takes the client's place."""
-        from claude_agent_sdk import ClaudeSDKError, CLINotFoundError, query
+        from claude_agent_sdk import ClaudeSDKError, query
 
+        options = _options(self._request, self._tools, self._stderr.append)
         try:
-            async for message in query(
-                prompt=self._request.prompt, options=_options(self._request, self._tools), transport=transport
-            ):
+            async for message in query(prompt=self._request.prompt, options=options, transport=transport):
                 self._take(message)
-        except CLINotFoundError as cause:
-            raise _failed(
-                f"no client: {one_line(str(cause))}; reinstall it: pip install --force-reinstall claude-agent-sdk"
-            ) from cause
         except ClaudeSDKError as cause:
             # After a result that reports an error, the client ends with an error too, which says nothing new.
             if self._result is None:
+                words = one_line(" ".join([str(cause), *self._stderr]))
                 raise _failed(
-                    f"the client failed: {one_line(str(cause))}; try again, or see whether `claude` itself works"
+                    f"the client failed: {words}; try again, or see whether `claude` works"
                 ) from cause
         return self._reply()
 
@@ -147,29 +157,15 @@ class ClaudeSession:
         if result.subtype == "error_max_budget_usd":
             spent = f"${result.total_cost_usd or 0:.4g} of ${self._request.money or 0:.4g}"
             return self._over("money", spent, "judge.money")
-        if result.subtype == "error_max_structured_output_retries":
-            what, hint = (
-                "the model's output did not fit the schema, each time it tried",
-                "another judge.model",
-            )
-        elif result.stop_reason == "refusal":
+        if result.stop_reason == "refusal":
             what, hint = "the model refused to answer", "another judge.model"
-        elif self._error == "max_output_tokens":
-            what, hint = "the model's output was cut off at its most tokens", "CLAUDE_CODE_MAX_OUTPUT_TOKENS"
-        elif status in (401, 403) or self._error == "authentication_failed":
-            what, hint = "not logged in, or the login is refused", "`claude` and /login, or ANTHROPIC_API_KEY"
-        elif self._error == "billing_error":
-            what, hint = "the account has no credit", "another account"
-        elif self._error == "model_not_found":
-            what, hint = "no such model, or no access to it", "another judge.model"
-        elif status == 429:
-            what, hint = "rate limit", "again later, or fewer at a time (judge.at_once)"
-        elif status is not None and status >= 500:
-            what, hint = "the service failed", "again later"
-        elif status is not None:
-            what, hint = "the service refused the request", "another judge.model"
-        else:
+        elif (known := self._error or result.subtype) in _FAILURES:
+            what, hint = _FAILURES[known]
+        elif status is None:
             what, hint = "the service could not be reached, or sent no readable answer", "again later"
+        else:
+            what = "the service failed" if status >= 500 else "the service refused the request"
+            hint = "again later" if status >= 500 else "another judge.model"
         http = f" (HTTP {status})" if status is not None else ""
         again = f" after {self._retries} retries" if self._retries else ""
         words = one_line(result.result or "; ".join(result.errors or ()) or result.subtype)
@@ -196,8 +192,10 @@ def _failed(why: str) -> JudgeError:
     return JudgeError(f"judge claude: {why}")
 
 
-def _options(request: JudgeRequest, tools: WorkspaceTools) -> ClaudeAgentOptions:
-    """What confines the client. Each part is needed: tests/e2e/test_judge_claude.py fails without it."""
+def _options(
+    request: JudgeRequest, tools: WorkspaceTools, on_error: Callable[[str], None]
+) -> ClaudeAgentOptions:
+    """What confines the client. tests/e2e/test_judge_claude.py shows on the wire that it does."""
     from claude_agent_sdk import ClaudeAgentOptions
 
     return ClaudeAgentOptions(
@@ -217,6 +215,7 @@ def _options(request: JudgeRequest, tools: WorkspaceTools) -> ClaudeAgentOptions
         max_budget_usd=request.money,
         include_partial_messages=True,
         max_buffer_size=_LINE_BYTES,
+        stderr=on_error,
         cwd=os.getcwd(),  # noqa: PTH109 - the SDK sets PWD from it
     )
 
@@ -249,7 +248,3 @@ def main() -> int:
 
     anyio.run(_answer, JudgeRequest.model_validate_json(wire_in.read()), send)
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -20,7 +20,8 @@ _NONE = re.compile(
     r"(?:none|null|nil|nothing|n/?a|not applicable|no|empty|no (?:evidence )?gaps?|no (?:further |required )?actions?"
     r"|no (?:further )?action (?:is )?(?:needed|required)|no missing evidence"
     r"|(?:keine?|aucune?|ningun[oa]?|nessun[oa]?|nenhuma?|geen)"
-    r"(?: (?:lücken?|mängel|lacunes?|manques?|carencias?|lagunas?|brechas?|lacun[ae]|gaps?))?|nichts|rien|nada|niente|[无無](?:缺口|缺失|不足|问题)?|(?:没有|暂无)(?:缺口|缺失|不足|问题)?|なし)"
+    r"(?: (?:lücken?|mängel|lacunes?|manques?|carencias?|lagunas?|brechas?|lacun[ae]|gaps?))?|nichts|rien|nada|niente"
+    r"|[无無](?:缺口|缺失|不足|问题)?|(?:没有|暂无)(?:缺口|缺失|不足|问题)?|なし)"
     r"(?: (?:is |are |was |were )?(?:identified|found|noted|needed|required|missing|remaining|remains?|necessary))?"
 )
 _FIRST = re.compile(r"[.;,:(—–\n。；，：（]")
@@ -30,8 +31,8 @@ _OPTIONAL = re.compile(
 )
 _LACKS = re.compile(
     r"\b(?:missing|lack(?:s|ing)?|absent|omit(?:s|ted)?|insufficient|unclear|incomplete)\b"
-    r"|(?:\bnot|n['’]t) (?:yet |be |been )?(?:given|described|reported|shown|provided|included|stated|present|there|done"
-    r"|available|found|addressed)\b|\bwithout\b",
+    r"|(?:\bnot|n['’]t) (?:yet |be |been )?(?:given|described|reported|shown|provided|included|stated|present|there"
+    r"|done|available|found|addressed)\b",
     re.IGNORECASE,
 )
 # Recall matters here and precision does not: a wrong hit costs one more question, a miss costs a false pass.
@@ -66,6 +67,7 @@ _NOT_MET = re.compile(
             r"(?:不|未|没有?|无法|並非|并非)(?:能|被|完全|充分|得到)*(?:满足|滿足|符合|支持|达到|证实|证明|提供|给出|报告|说明)",
             r"缺[少乏失]|不充分|部分满足|尚未",
             r"満たし?(?:ていない|ません|ない)|不十分|支持され(?:ない|ません)",
+            r"(?:충족|만족|지지)(?:하지|되지|시키지) ?(?:않|못)|부족|누락|لا يستوفي|غير مستوف|مفقود|karşılanm|eksik",
         )
     ),
     re.IGNORECASE,
@@ -81,7 +83,7 @@ _LIMITS = re.compile(
     r"|planned|expected|todo|nicht|kein\w*|nie|ohne|nur|aber|jedoch|falls|wenn|wäre|würd\w*|soll\w*|könnt\w*|falsch"
     r"|ne|pas|sans|sauf|mais|jamais|si|serai\w*|devrai\w*|pourrai\w*|faux|non|senza|ma|però|sin|pero|nunca|solo|sólo|falso"
     r"|debería\w*|podría\w*|não|sem|mas|niet|geen|maar|zonder|bez|ale|не|нет|без|но)\b|n['’]t\b|\bn['’]"
-    r"|[不没未無无非否若仅只但尚难]|如果|应当|可能|ない|ません|しか|だけ|もし",
+    r"|[不没未無无非否若仅只但尚难]|如果|应当|可能|ない|ません|しか|だけ|もし|않|못|없|아니|\b(?:لا|ليس|لم|لن|غير|بدون|değil|yok|ancak)\b",
     re.IGNORECASE,
 )
 
@@ -100,7 +102,8 @@ def is_none(text: str) -> bool:
 def open_gap(verdict: CriterionVerdict) -> str:
     """The gap that a verdict leaves open; empty where it says that there is none, whatever else it remarks there."""
     first = _FIRST.split(verdict.evidence_gap.strip(), maxsplit=1)
-    closed = is_none(first[0]) and not (len(first) > 1 and _NOT_MET.search(first[1]))
+    rest = first[1] if len(first) > 1 else ""
+    closed = is_none(first[0]) and not _NOT_MET.search(rest) and not re.search(r"\bwithout\b", rest)
     return "" if closed else verdict.evidence_gap
 
 

@@ -69,7 +69,13 @@ _PLACES = (
             re.IGNORECASE,
         ),
     ),
-    ("key", re.compile(r"\s*[:,]\s*(?P<where>[^\s=:,\"']+|[\"'][^\"']+[\"'])\s*[=:≈]\s*(?P<value>\S.*)")),
+    (
+        "key",
+        re.compile(
+            r"(?:\s*[:,：，]\s*|\s+(?=[^\s=:]+\s*[=≈]))"
+            r"(?P<where>[^\s=:,\"']+|[\"'][^\"']+[\"'])\s*[=:≈]\s*(?P<value>\S.*)"
+        ),
+    ),
 )
 """How the published form writes evidence after the file's path: with one of these places it is looked up."""
 

@@ -69,7 +69,7 @@ def _key(files: VisibleFiles, path: str, where: str, value: Any) -> Lookup:
     found = next(
         (
             node
-            for name in (where, where.removeprefix("results"))
+            for name in (where, where.removeprefix("results").removeprefix("$"), where.replace("/", "."))
             if (node := _at(root, name)) is not _NOTHING
         ),
         _NOTHING,

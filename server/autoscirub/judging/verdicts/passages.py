@@ -21,7 +21,8 @@ _CJK = "\u2e80-\u2fdf\u3005-\u3007\u3041-\u9fff\uff66-\uff9f"
 """Letters of scripts without spaces between words."""
 _DENSE = re.compile(f"[{_CJK}\u3000-\u303f]")
 """Those, and their punctuation: a space on either side means nothing."""
-_MARKS = re.compile(r"[*_`#>|~\\]|\$(?!\d)")
+_MATH = re.compile(r"\$(?=\S)([^$\n]{1,200}?)(?<=\S)\$(?!\d)")
+_MARKS = re.compile(r"\\[,;:!]|[*_`#>|~\\]|\$(?!\d)")
 _LINK = re.compile(r"!?\[([^\]\n]{0,500})\]\([^)\n]{0,1000}\)")
 _LINE_NUMBER = re.compile(r"(?m)^\s*[0-9]{1,7}\|\s?")
 _TAG = re.compile(r"<!--|-->|</?[A-Za-z][^<>\n]{0,300}>")
@@ -217,7 +218,7 @@ def flat(text: str, *, ends: bool = False) -> str:
     text = unicodedata.normalize("NFKC", text.translate(_SAME)).translate(_SAME)
     # What no reader sees must not hide a word: a joiner in "n-ot".
     text = _INVISIBLE.sub("", text)
-    text = re.sub(r"-{2,3}", "-", _MARKS.sub(" ", text))
+    text = re.sub(r"-{2,3}", "-", _MARKS.sub(" ", _MATH.sub(r"\1", text)))
     text = re.sub(r"\s+([,.;:!?)%])", r"\1", re.sub(r"\s+", " ", text))
     text = re.sub(rf" (?={_DENSE.pattern})|(?<={_DENSE.pattern}) ", "", text)
     return text.strip().casefold() if ends else text.strip().strip(".,;:!?。、").casefold()

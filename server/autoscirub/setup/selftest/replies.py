@@ -116,7 +116,8 @@ REPLIES: dict[str, list[str]] = {
 def _pass(reply: str | JudgeReply) -> bool:
     parsed = read_reply(reply, ["C1"], "criterion")
     entry = parsed.entries.get("C1")
-    return entry is not None and entry.flag is True and not entry.questions and not parsed.prose
+    asked = entry is None or entry.faults or entry.questions or parsed.prose
+    return entry is not None and entry.flag is True and not asked
 
 
 def _never(replies: list[str], _test_bed: TestBed) -> AttackResult:

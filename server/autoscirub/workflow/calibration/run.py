@@ -10,10 +10,10 @@ from autoscirub.judging.backends import price_of
 from autoscirub.judging.prompts import PROMPT_VERSION
 from autoscirub.models import Answer, CalibratedCase, Calibration, Decision, Evidence, now, strict_json
 from autoscirub.store import SENDS_FILES, open_project
-from autoscirub.workflow.calibration.asking import CaseAsking
 from autoscirub.workflow.calibration.cases import read_cases
 from autoscirub.workflow.calibration.questions import case_questions
 from autoscirub.workflow.calibration.rates import rates_of
+from autoscirub.workflow.calibration.session import CalibrationSession
 from autoscirub.workflow.calibration.stale import calibration_line, recorded_calibration
 from autoscirub.workflow.calibration.unrecorded import UnrecordedAnswers
 from autoscirub.workflow.judges import Questions
@@ -32,7 +32,7 @@ _MOST_REPEATS = 99
 
 @dataclass
 class CalibrationRun:
-    """What a calibration came to; for a dry run, what asking would take."""
+    """What a calibration came to; for a dry run, what it would take."""
 
     cases: int
     repeats: int
@@ -118,12 +118,12 @@ def calibrate(
     with opened.writing() as session:
         left = {} if fresh else _left(judge, every)  # newer than what is recorded
         answers = {} if fresh else {**_recorded_answers(session), **left}
-        asking = CaseAsking(judge, session, answers, left, money=money, progress=progress)
+        calibrating = CalibrationSession(judge, session, answers, left, money=money, progress=progress)
         try:
-            asking.ask([entry for entry in every if _key(entry) not in answers])
+            calibrating.ask([entry for entry in every if _key(entry) not in answers])
         finally:  # what was asked is recorded even when this is interrupted
-            run.calibration = _record(session, asking, judge, questions, repeats)
-        run.calls, run.spent, run.failures = len(asking.asks), asking.spent, asking.failures
+            run.calibration = _record(session, calibrating, judge, questions, repeats)
+        run.calls, run.spent, run.failures = len(calibrating.asks), calibrating.spent, calibrating.failures
         run.notices = session.notices
     return run
 
@@ -165,17 +165,21 @@ def _require_trust(judge: Questions) -> None:
 
 
 def _record(
-    session: Session, asking: CaseAsking, judge: Questions, questions: Sequence[CaseQuestion], repeats: int
+    session: Session,
+    calibrating: CalibrationSession,
+    judge: Questions,
+    questions: Sequence[CaseQuestion],
+    repeats: int,
 ) -> Calibration:
     """Record the calibration as it stands; without an answer the calls alone, and nothing where nothing is new."""
     at = now()
-    made = _calibration(judge, questions, asking.answers, repeats, at)
+    made = _calibration(judge, questions, calibrating.answers, repeats, at)
     recorded = recorded_calibration(session)
     changed = recorded is None or recorded.model_copy(update={"at": at}) != made
     answered = any(case.answers for case in made.cases)
-    if asking.anything_new or (answered and changed):
+    if calibrating.anything_new or (answered and changed):
         state = {Calibration.file_name: strict_json(made).encode("utf-8")} if answered else {}
-        asking.record(at, {"cases": len(questions), "missing": made.missing}, state)
+        calibrating.record(at, {"cases": len(questions), "missing": made.missing}, state)
         return made
     return made if changed or recorded is None else recorded
 

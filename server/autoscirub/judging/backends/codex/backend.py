@@ -13,7 +13,7 @@ from autoscirub.errors import ClientError, JudgeError, TrustError
 from autoscirub.judging.backends.codex.events import CodexEvents
 from autoscirub.judging.backends.codex.home import lay_codex_home, own_provider
 from autoscirub.judging.backends.command import judge_environment
-from autoscirub.judging.backends.limits import one_line
+from autoscirub.judging.backends.limits import OverLimit, one_line
 from autoscirub.judging.backends.protocol import keep_so_far, with_faults
 from autoscirub.models import JudgeReply
 from autoscirub.programs import CLIENT_INSTALL, client_program
@@ -87,7 +87,7 @@ class CodexBackend:
         lay_codex_home(home, _settings(request.workspace, instructions), model=request.model or self._model)
         work.mkdir()
         temporary.mkdir()
-        events = CodexEvents(request.turns)
+        events = CodexEvents(request.turns, home)
         asked = AskedProgram(
             [program, *_ARGUMENTS, "--output-schema", str(schema), "-o", str(answer), "-"],
             cwd=work,
@@ -113,13 +113,14 @@ class CodexBackend:
         if asked.left:
             raise JudgeError(f"judge codex: {len(asked.left)} of its processes could not be ended", raw)
         if events.over:
-            raise JudgeError(
+            used = JudgeReply(text=raw, model_served=events.model, usage=events.usage)
+            raise OverLimit(
                 f"judge codex: turn limit reached: more than {request.turns} turns (judge.turns); "
                 "raise it, or ask for less at a time",
-                raw,
+                used,
             )
         if status or events.failed:
-            why = events.failure(home, status, one_line(_text(asked.errors)))
+            why = events.failure(status, one_line(_text(asked.errors)))
             raise JudgeError(f"judge codex: failed: {why}", raw)
         text = _text(answer.read_bytes()) if answer.is_file() else ""
         if not text.strip():
@@ -127,9 +128,7 @@ class CodexBackend:
                 "judge codex: ended without a final message, as after a refusal; ask again, or set another judge.model",
                 raw,
             )
-        return JudgeReply(
-            text=text, structured=_object(text), model_served=events.model(home), usage=events.usage
-        )
+        return JudgeReply(text=text, structured=_object(text), model_served=events.model, usage=events.usage)
 
 
 def _settings(workspace: str, instructions: Path) -> dict[str, Any]:

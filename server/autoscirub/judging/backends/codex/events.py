@@ -29,17 +29,16 @@ _TODO: dict[Any, str] = {
 
 
 class CodexEvents:
-    """The events of one run; `take` gets each piece of what it prints."""
+    """The events of one run; `take` gets each piece of what it prints. `home` is its CODEX_HOME."""
 
-    def __init__(self, turns_allowed: int) -> None:
-        self._allowed, self._rest, self._calls = turns_allowed, b"", 0
-        self._running: set[Any] = set()
-        self._error, self._served = "", ""
+    def __init__(self, turns_allowed: int, home: Path) -> None:
+        self._allowed, self._home, self._rest = turns_allowed, home, b""
+        self._error, self._rerouted = "", ""
+        self._tokens: dict[str, Any] = {}
         self.failed = False
         """Whether the run failed, by its own word."""
         self.over = False
-        """Whether it began more turns than it may, and is to be ended."""
-        self.usage = Usage()
+        """Whether it went on after the last turn that it may take, and is to be ended."""
 
     def take(self, chunk: bytes) -> bool:
         """Read a piece. Returns True where the run must end."""
@@ -51,38 +50,39 @@ class CodexEvents:
     def _read(self, kind: Any, event: dict[str, Any]) -> None:
         item, used = event.get("item"), event.get("usage")
         if isinstance(item, dict):
-            self._read_item(kind, item)
+            if item.get("type") == "error" and (found := _REROUTED.match(str(item.get("message")))):
+                self._rerouted = found[1]
+            elif kind == "item.started" and item.get("type") not in _NO_CALLS:
+                self.over = (self._turns() or 0) >= self._allowed
         elif kind == "turn.completed" and isinstance(used, dict):
-            tokens = {name: used.get(name) for name in ("input_tokens", "output_tokens")}
-            self.usage = Usage.model_validate({**tokens, "turns": self._calls + 1})
+            self._tokens = {name: used.get(name) for name in ("input_tokens", "output_tokens")}
         elif kind == "turn.failed":
             self.failed = True
             error = event.get("error")
             self._error = str(error.get("message", "")) if isinstance(error, dict) else ""
 
-    def _read_item(self, kind: Any, item: dict[str, Any]) -> None:
-        text = str(item.get("message", ""))
-        if item.get("type") == "error" and (found := _REROUTED.match(text)):
-            self._served = found[1]
-        if item.get("type") in _NO_CALLS:
-            return
-        # Calls of one turn run at the same time; the next turn begins when all have ended.
-        if kind == "item.started":
-            self._calls += not self._running
-            self._running.add(item.get("id"))
-            self.over = self._calls >= self._allowed
-        elif kind == "item.completed":
-            self._running.discard(item.get("id"))
+    def _turns(self) -> int | None:
+        """How often the model answered so far; None where codex did not note it."""
+        records = [*_session(self._home)]
+        answers = {record["response_id"] for record in records if {"response_id", "usage"} <= record.keys()}
+        # Versions without these note the tokens alone.
+        return len(answers) or sum(1 for record in records if isinstance(record.get("info"), dict)) or None
 
-    def model(self, home: Path) -> str | None:
+    @property
+    def usage(self) -> Usage:
+        """What the run used."""
+        return Usage.model_validate({**self._tokens, "turns": self._turns()})
+
+    @property
+    def model(self) -> str | None:
         """The model that answered. Codex reports one only where it is not the one that it asked for."""
-        asked = [found for record in _session(home) if isinstance(found := record.get("model"), str)]
-        return self._served or (asked[-1] if asked else None)
+        asked = [record["model"] for record in _session(self._home) if isinstance(record.get("model"), str)]
+        return self._rerouted or (asked[-1] if asked else None)
 
-    def failure(self, home: Path, status: int, errors: str) -> str:
+    def failure(self, status: int, errors: str) -> str:
         """Why it failed, and what to do. `errors`: the end of its standard error."""
         todo = "run this again; where it fails again, update codex"
-        for record in _session(home):
+        for record in _session(self._home):
             if isinstance(error := record.get("error"), dict):
                 info = error.get("codex_error_info") or ""
                 if isinstance(info, dict):  # {"http_connection_failed": {"http_status_code": 401}}

@@ -80,7 +80,7 @@ class PersonBackend:
             self._left = str(left)
             raise
         except asyncio.CancelledError:
-            self._terminal.show()  # the prompt's line ends here, whatever is written next
+            self._terminal.show("\ninterrupted; what was answered before is recorded")
             raise
         text = json.dumps(fields, ensure_ascii=False)
         # What they type is data: a note that looks like a verdict, or like a model's thinking, stays a note.

@@ -56,7 +56,7 @@ class PersonDialogue:
         if request.established:
             show("\nwhat code found:")
             for found in request.established:
-                show(f"- {found}")
+                show(f"- {' '.join(found.split())}")  # on one line: it quotes the work that is judged
         files = self._manifest.files
         show(
             f"\nthe files, as a copy for you to open: {request.workspace}"
@@ -110,12 +110,12 @@ class PersonDialogue:
 
     async def _fields(self) -> tuple[dict[str, Any], str]:
         of_criterion = self._request.kind == "criterion"
-        flag = await self._flag(
-            "is it satisfied?" if of_criterion else "does the evidence support the hypothesis?"
-        )
-        evidence: list[CitedEvidence] = []
-        if flag is not None:
-            evidence = await self._evidence(needed=flag or not of_criterion)
+        evidence: list[CitedEvidence] | None = None
+        while evidence is None:
+            flag = await self._flag(
+                "is it satisfied?" if of_criterion else "does the evidence support the hypothesis?"
+            )
+            evidence = [] if flag is None else await self._evidence(needed=flag or not of_criterion)
         gap = (
             await self._required("what is missing, and in which file: ")
             if flag is False and of_criterion
@@ -148,15 +148,20 @@ class PersonDialogue:
             if typed in _FLAGS:
                 return _FLAGS[typed]
 
-    async def _evidence(self, *, needed: bool) -> list[CitedEvidence]:
+    async def _evidence(self, *, needed: bool) -> list[CitedEvidence] | None:
+        """What they cite, each piece looked up at once. None: they begin again, where nothing can be cited."""
         found: list[CitedEvidence] = []
         paths = self._files.paths
         while True:
             enter = "" if needed and not found else "; Enter: no more" if found else "; Enter: none"
-            typed = await self._line(f"evidence: a file of the list (number or path{enter}): ")
+            typed = await self._line(
+                f"evidence: a file of the list (number or path{enter}; a begins again): "
+            )
             if not typed and (found or not needed):
                 return found
             named = typed_path(typed, paths)
+            if named is None and typed.casefold() == "a":
+                return None
             if named is None:
                 self._terminal.show(f"  a number from 1 to {len(paths)}, or a path as it is in the list")
                 continue

@@ -38,7 +38,7 @@ _REASONS = 600
 
 
 @dataclass
-class CaseAsking:
+class CalibrationSession:
     """The judge of a project, asked about labelled cases by one command."""
 
     judge: Questions
