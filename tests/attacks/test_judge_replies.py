@@ -40,14 +40,14 @@ for unit in json.loads(sys.stdin.read()):
         found = read_reply(text, ["C1"], "criterion")
         assert not found.entries and found.faults["C1"]
     elif what == "cited":
-        text = text[:100_000]
+        text = text[:30_000]
         cited = [{"path": "report.md", "at": {"kind": kind, "where": text}, "value": text} for kind in KINDS]
         verdict = {"criterion_id": "C1", "reasoning": text, "evidence_gap": text, "required_actions": [text],
             "evidence": cited, "evidence_found": [text, "report.md: " + text], "satisfied": True, text[:50]: text}
         checked = check_verdict(read_reply(json.dumps(verdict), ["C1"], "criterion").entry("C1"), root, manifest)
         assert not checked.counts
     elif what == "looked into":
-        evidence = []
+        text, evidence = text[:200_000], []
         for name in ("a.md", "a.csv", "a.tex", "a.html", "a.json", "a.py"):
             (root / name).write_text(text)
             data = (root / name).read_bytes()

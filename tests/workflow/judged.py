@@ -14,19 +14,25 @@ REPLIES = {}
 """Subject -> what the oracle says: a flag, an exception, or the whole reply. One entry for each member, if a list."""
 ASKED = []
 
+def evidence_of(request):
+    names = [file.path for file in request.files]
+    if "results/results.json" in names:
+        return {"path": "results/results.json", "at": {"kind": "key", "where": "slope"}, "value": 0.51, "shows": "the slope"}
+    seen = next(name for name in names if name != "report.md")
+    lines = pathlib.Path(request.workspace, seen).read_text().splitlines()
+    where = f"row 1, column {lines[0].split(',')[0]}"
+    return {"path": seen, "at": {"kind": "cell", "where": where}, "value": lines[1].split(",")[0], "shows": "the table"}
+
 def verdict(request, flag):
     if request.kind == "hypothesis":
-        return {"reasoning": "results/results.json: slope = 0.51 was looked at.", "concerns": ["one seed only"],
-                "confidence": 0.7, "supports_hypothesis": flag}
+        return {"reasoning": "The slope was looked at.", "evidence": [evidence_of(request)] if flag is not None else [],
+                "concerns": ["one seed only"], "confidence": 0.7, "supports_hypothesis": flag}
     yes = flag is True
-    names = [file.path for file in request.files]
-    results = "results/results.json"
-    seen = results if results in names else next(name for name in names if name != "report.md")
-    finding = f"{seen}: slope = 0.51" if seen == results else f"{seen} holds the table"
-    return {"criterion_id": request.subject, "reasoning": f"{finding}, as was looked up.",
-            "evidence_found": [finding] if yes else [],
+    cited = evidence_of(request) if yes else None
+    return {"criterion_id": request.subject, "reasoning": "It was looked up.",
+            "evidence": [cited] if yes else [],
             "evidence_gap": "" if yes else "report.md lacks it", "required_actions": [] if yes else ["write it"],
-            "artifact_references": [seen] if yes else [], "confidence": 0.9, "satisfied": flag}
+            "artifact_references": [cited["path"]] if yes else [], "confidence": 0.9, "satisfied": flag}
 
 class Oracle:
     name = "oracle"

@@ -85,7 +85,10 @@ def test_an_error_is_asked_again_and_an_answer_is_not(study, oracle) -> None:
 @pytest.mark.parametrize(
     ("cited", "problem"),
     [
-        ({"artifact_references": ["results/none.json"]}, "results/none.json"),
+        (
+            {"evidence": [{"path": "results/none.json", "at": {"kind": "key", "where": "slope"}, "value": 0.51}]},
+            "results/none.json",
+        ),
         ({"evidence_found": ["results/results.json: slope = 0.77"]}, "0.77"),
         (
             {"evidence_found": ['report.md: "the slope is surely exactly one half everywhere"']},
@@ -261,7 +264,7 @@ def test_the_verdict_in_the_file_has_the_reference_s_shape(study, oracle) -> Non
     assert recorded["supports_hypothesis"] is True
     assert recorded["confidence"] == 0.7
     assert recorded["concerns"] == ["one seed only"]
-    assert "slope = 0.51" in recorded["reasoning"]
+    assert recorded["reasoning"] == "The slope was looked at."
 
 
 def test_strict_without_a_judge_is_refused(slope_project: Path, write_results) -> None:
@@ -269,3 +272,45 @@ def test_strict_without_a_judge_is_refused(slope_project: Path, write_results) -
     write_results(slope_project, slope=0.51)
     with pytest.raises(ConfigError, match="no judge is set up"):
         verify(slope_project, strict=True)
+
+
+# A verdict that code set aside is asked for again; a judge's own null is not
+
+
+def test_a_verdict_that_was_set_aside_is_asked_for_again_twice_a_round(study, oracle) -> None:
+    project = study()
+    unfounded = json.dumps({"criterion_id": "READ", "reasoning": "yes", "satisfied": True})
+    oracle.REPLIES["READ"] = unfounded
+    for _ in range(5):
+        assert statuses(check(project))["READ"] == "cannot_assess"
+    asked = [line["ask"] for line in ledger(project) if line["subject"] == "READ"]
+    assert asked == [1, 2, 3]
+    # One line of the ledger for an ask, its question back included.
+    assert len([request for request in oracle.ASKED if request.subject == "READ"]) == 6
+
+
+def test_once_it_brings_evidence_the_verdict_counts_and_is_reused(study, oracle) -> None:
+    project = study()
+    oracle.REPLIES["READ"] = json.dumps({"criterion_id": "READ", "reasoning": "yes", "satisfied": True})
+    assert statuses(check(project))["READ"] == "cannot_assess"
+    oracle.REPLIES["READ"] = True
+    assert statuses(check(project))["READ"] == "satisfied"
+    asked = len(oracle.ASKED)
+    assert statuses(check(project))["READ"] == "satisfied"
+    assert len(oracle.ASKED) == asked
+
+
+def test_a_judge_s_own_null_is_an_answer_and_is_not_asked_for_again(study, oracle) -> None:
+    project = study()
+    oracle.REPLIES["READ"] = None
+    for _ in range(3):
+        assert statuses(check(project))["READ"] == "cannot_assess"
+    assert len([line for line in ledger(project) if line["subject"] == "READ"]) == 1
+
+
+def test_how_often_it_asks_again_is_a_setting(study, oracle) -> None:
+    project = study("asks_again = 0\n")
+    oracle.REPLIES["READ"] = json.dumps({"criterion_id": "READ", "reasoning": "yes", "satisfied": True})
+    for _ in range(3):
+        check(project)
+    assert len([line for line in ledger(project) if line["subject"] == "READ"]) == 1
