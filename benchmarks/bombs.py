@@ -36,7 +36,8 @@ BOMBS = (
 
 _CHILD = """
 import json, resource, sys
-from autoscirub.checks.expressions import check_expr, compile_expr; from autoscirub.checks.predictions import lint_predictions
+from autoscirub.checks.expressions import check_expr, compile_expr
+from autoscirub.checks.predictions import lint_predictions
 from autoscirub.errors import CheckError
 bombs = json.loads(sys.stdin.read())
 checks = "".join(f"[[checks]]\\nid = 'b{n}'\\nkind = 'expr'\\nexpr = {json.dumps(b)}\\n" for n, b in enumerate(bombs))

@@ -44,7 +44,8 @@ for unit in json.loads(sys.stdin.read()):
         cited = [{"path": "report.md", "at": {"kind": kind, "where": text}, "value": text} for kind in KINDS]
         verdict = {"criterion_id": "C1", "reasoning": text, "evidence_gap": text, "required_actions": [text],
             "evidence": cited, "evidence_found": [text, "report.md: " + text], "satisfied": True, text[:50]: text}
-        checked = check_verdict(read_reply(json.dumps(verdict), ["C1"], "criterion").entry("C1"), root, manifest)
+        reply = json.dumps(verdict, ensure_ascii=False)
+        checked = check_verdict(read_reply(reply, ["C1"], "criterion").entry("C1"), root, manifest)
         assert not checked.counts
     elif what == "looked into":
         text, evidence = text[:200_000], []

@@ -15,6 +15,7 @@ import threading
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,10 @@ from tests.e2e.clients.plugins import bare, write_plugin
 from tests.e2e.clients.sandboxing import Box
 from tests.e2e.clients.scripted_model import Asked, Call, Failing, Json, Say, Script, ScriptedModel, Sent
 
-pytest.importorskip("claude_agent_sdk", reason="the extra [claude] is not installed")
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not find_spec("claude_agent_sdk"), reason="the extra [claude] is not installed"),
+]
 
 ASK = Path(__file__).parent / "clients" / "ask_judge.py"
 SCHEMA = {
@@ -142,13 +145,18 @@ def sent(model: ScriptedModel) -> str:
 def test_the_model_gets_four_tools_and_the_answer_s_and_reads_text_and_pictures(ask: Asking) -> None:
     noise = random.Random(1).randbytes(950 * 950 * 3)  # noqa: S311 - it makes a picture larger than the line that the SDK reads
     Image.frombytes("RGB", (950, 950), noise).save(ask.workspace / "figure.png")
-    script = [Call("read", {"path": "report.md"}), Call("read", {"path": "figure.png"}), GIVE]
+    (ask.workspace / "dense.txt").write_text("".join(f"{number} {'🜁' * 80}\n" for number in range(400)))
+    reads = [{"path": "report.md"}, {"path": "figure.png"}, {"path": "dense.txt", "lines": 400}]
+    script = [*(Call("read", each) for each in reads), GIVE]
     with ScriptedModel(script, ask.box.listen(), served="served-b") as model:
         answer = ask(model, judge={"model": "claude-opus-5-5"})
-    assert [offered(each) for each in model.asked] == [OFFERED] * 3
+    assert [offered(each) for each in model.asked] == [OFFERED] * 4
     assert model.others == []
     assert "You judge one criterion." in model.last.system
-    assert "1│The slope is 0.48." in model.last.results[0].text
+    text, _, dense = model.last.results
+    assert "1│The slope is 0.48." in text.text
+    assert len(dense.text) > 15_000  # a tool's longest answer is not cut, however many tokens it has
+    assert dense.text.splitlines()[-1].startswith("# lines 1–")
     [picture] = [
         part
         for message in model.last.body["messages"]
@@ -163,7 +171,7 @@ def test_the_model_gets_four_tools_and_the_answer_s_and_reads_text_and_pictures(
     assert (reply["structured"], json.loads(reply["text"])) == (VERDICT, VERDICT)
     assert reply["model_served"] == "served-b"
     usage = reply["usage"]
-    assert (usage["input_tokens"], usage["output_tokens"], usage["turns"]) == (300, 30, 3)
+    assert (usage["input_tokens"], usage["output_tokens"], usage["turns"]) == (400, 40, 4)
     assert usage["cost_usd"] > 0
     assert usage["price_basis"] == "list prices"
     assert answer["settings"]["sdk"] >= "0.2.189"
@@ -179,22 +187,16 @@ def test_a_model_that_the_client_does_not_know_has_an_unknown_price(ask: Asking)
     assert usage["price_basis"] == "unknown model"
 
 
-def test_a_tool_s_longest_answer_is_not_cut_however_many_tokens_it_has(ask: Asking) -> None:
-    (ask.workspace / "dense.txt").write_text("".join(f"{number} {'🜁' * 80}\n" for number in range(400)))
-    with ScriptedModel([Call("read", {"path": "dense.txt", "lines": 400}), GIVE], ask.box.listen()) as model:
-        ask(model)
-    [result] = model.last.results
-    assert len(result.text) > 15_000
-    assert result.text.splitlines()[-1].startswith("# lines 1–")
-
-
-def test_a_repair_is_a_new_conversation_that_names_the_faults(ask: Asking) -> None:
-    with ScriptedModel([GIVE], ask.box.listen()) as model:
-        answer = ask(model, "Is it so?", faults="satisfied was missing")
-    assert answer["reply"]["structured"] == VERDICT
+@pytest.mark.parametrize("given", [VERDICT, {"confirmed": True}, {"reasoning": "now I see it"}])
+def test_a_repair_is_a_new_conversation_that_takes_a_verdict_a_correction_or_a_confirmation(
+    ask: Asking, given: Json
+) -> None:
+    with ScriptedModel([Call("StructuredOutput", given)], ask.box.listen()) as model:
+        answer = ask(model, "Is it so?", faults="evidence[1]: there is no such file")
+    assert answer["reply"]["structured"] == given
     [asked] = model.asked
     [text] = [text for text in asked.texts if "Is it so?" in text]
-    assert "satisfied was missing" in text
+    assert "evidence[1]: there is no such file" in text
 
 
 def test_nobody_is_asked_where_the_judge_is_not_trusted(ask: Asking) -> None:

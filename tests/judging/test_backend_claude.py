@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import AsyncIterator, Callable
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,9 @@ from autoscirub.errors import JudgeError, TrustError
 from autoscirub.judging.backends import OverLimit, ask_within, open_backend
 from autoscirub.models import JudgeConfig, JudgeReply, JudgeRequest
 
-sdk = pytest.importorskip("claude_agent_sdk", reason="the extra [claude] is not installed")
+pytestmark = pytest.mark.skipif(
+    not find_spec("claude_agent_sdk"), reason="the extra [claude] is not installed"
+)
 
 TOOLS = ["StructuredOutput", *(f"mcp__judge__{name}" for name in ("list", "glob", "grep", "read"))]
 VERDICT = {"reasoning": "it is there", "satisfied": True}
@@ -28,8 +32,8 @@ MODEL = {
 }
 
 
-class Said(sdk.Transport):  # type: ignore[name-defined,misc]
-    """A client that has said all that it will."""
+class Said:
+    """A client that has said all that it will: a Transport of the SDK's."""
 
     def __init__(self, messages: list[dict[str, Any]]) -> None:
         self._messages = messages
@@ -228,7 +232,11 @@ def test_it_is_not_asked_untrusted_and_its_price_is_unknown(
 
 def test_its_settings_name_the_model_and_both_versions(tmp_path: Path) -> None:
     settings = backend(tmp_path).settings()
-    assert (settings["backend"], settings["model"], settings["sdk"]) == ("claude", "m", sdk.__version__)
+    assert (settings["backend"], settings["model"], settings["sdk"]) == (
+        "claude",
+        "m",
+        version("claude-agent-sdk"),
+    )
     assert settings["client"]
 
 

@@ -268,6 +268,7 @@ def test_a_word_on_the_border_of_two_parts_of_a_large_file_is_found(tmp_path, mo
 # Whatever comes
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.integers(0, len(json.dumps({"criteria": [TRUE]}))), st.booleans(), st.booleans())
 def test_a_reply_cut_anywhere_is_satisfied_only_where_the_whole_object_is_left(
@@ -279,6 +280,7 @@ def test_a_reply_cut_anywhere_is_satisfied_only_where_the_whole_object_is_left(
     assert (found == "satisfied") is (left == whole or (not from_the_start and at >= len(whole)))
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(
     st.integers(0, 200),
@@ -302,6 +304,7 @@ FIELDS = [*TRUE, "status", "supports_hypothesis", "concerns", "confirmed"]
 changes = st.dictionaries(st.sampled_from(FIELDS), json_values, max_size=5)
 
 
+@pytest.mark.slow
 @settings(max_examples=250, deadline=None)
 @given(changes, changes | st.none())
 def test_no_fields_raise_and_none_is_satisfied_without_evidence_that_resolves(root, change, answer) -> None:
@@ -314,6 +317,7 @@ def test_no_fields_raise_and_none_is_satisfied_without_evidence_that_resolves(ro
         assert again.faults == []
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(json_values)
 def test_no_evidence_of_any_shape_raises(root, evidence) -> None:

@@ -65,6 +65,7 @@ HOLDS = [
     (R, "key", "slope", 0.51),
     (R, "key", "slope", "**0.5123**"),
     (R, "key", "slope", "≈ 0.512"),
+    (R, "key", "fit.r2", "r2 = 0.98"),
     (R, "key", "slope", "0,51"),
     (R, "key", "slope", "about 0.51 per year"),
     (R, "key", "results.slope", 0.5),
@@ -138,6 +139,7 @@ WRONG = [
     ((R, "key", "slope", 0.519), "slope is 0.5123"),
     ((R, "key", "slope", -0.51), "slope is 0.5123"),
     ((R, "key", "slope", "minus 0.51"), "slope is 0.5123"),
+    ((R, "key", "slope", "offset = 0.51"), "slope is 0.5123"),
     ((R, "key", "slope", "not 0.51"), "slope is 0.5123"),
     ((R, "key", "slope", "more than 0.51"), "slope is 0.5123"),
     ((R, "key", "slope", "0.51, but only there"), "slope is 0.5123"),
@@ -401,6 +403,7 @@ paths = st.sampled_from([*FILES, "../report.md", "", "no.md"])
 values = text | st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
 
 
+@pytest.mark.slow
 @settings(max_examples=800, deadline=None)
 @given(paths, st.sampled_from(["key", "line", "cell", "quote", "page"]), text, values)
 def test_no_evidence_raises(files, path, kind, where, value) -> None:
@@ -408,6 +411,7 @@ def test_no_evidence_raises(files, path, kind, where, value) -> None:
     assert found.fault or path in FILES
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None)
 @given(
     st.recursive(
@@ -429,6 +433,7 @@ def test_every_correct_rounding_to_significant_digits_is_the_value(actual, digit
     assert not same_value(actual, f"{actual * 2.1:.{digits}g}")
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(text, text, st.sampled_from(["a.md", "a.csv", "a.tex", "a.html", "a.py"]))
 def test_whatever_is_found_stands_there(written, quotation, path) -> None:

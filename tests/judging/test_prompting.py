@@ -15,8 +15,8 @@ from jsonschema import Draft202012Validator
 from autoscirub.judging.prompts.framing import frame, quoted_path
 from autoscirub.judging.prompts.questions import (
     FILES_LISTED,
-    PROMPT_VERSION,
     INLINE_CHARS,
+    PROMPT_VERSION,
     criterion_prompt,
     criterion_schema,
     hypothesis_prompt,

@@ -119,6 +119,7 @@ OTHERWISE = [
     {"all_satisfied": False},
     {"is_satisfied": "no"},
     {"failed": True},
+    {"erfüllt": False},
     {"C1": "not satisfied"},
     {"supports_hypothesis": False},
     {"assessment": {"status": "fail"}},

@@ -86,7 +86,11 @@ def test_an_error_is_asked_again_and_an_answer_is_not(study, oracle) -> None:
     ("cited", "problem"),
     [
         (
-            {"evidence": [{"path": "results/none.json", "at": {"kind": "key", "where": "slope"}, "value": 0.51}]},
+            {
+                "evidence": [
+                    {"path": "results/none.json", "at": {"kind": "key", "where": "slope"}, "value": 0.51}
+                ]
+            },
             "results/none.json",
         ),
         ({"evidence_found": ["results/results.json: slope = 0.77"]}, "0.77"),

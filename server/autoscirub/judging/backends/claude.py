@@ -38,7 +38,6 @@ _CLIENT_SETTINGS = {
     "CLAUDE_CODE_MAX_RETRIES": "2",  # about 2 s; ten, its own number, are three minutes
     "DISABLE_AUTOUPDATER": "1",
     "ENABLE_TOOL_SEARCH": "false",  # else it offers a tool of its own, from which others could be loaded
-    "MAX_MCP_OUTPUT_TOKENS": "100000",  # our tools have a limit, and say where to go on
 }
 _OUTER_SESSION = frozenset(
     [
@@ -96,7 +95,14 @@ class ClaudeBackend:
 
     async def repair(self, request: JudgeRequest, reply: JudgeReply, faults: str) -> JudgeReply:  # noqa: ARG002
         """Ask the question again, with the faults, in a new conversation: none is stored to go on with."""
-        return await self.ask(with_faults(request, faults))
+        again = with_faults(request, faults)
+        # The client holds the model to the schema, and here it may answer with a correction or `confirmed` alone.
+        properties = {
+            **request.answer_schema.get("properties", {}),
+            "confirmed": {"type": ["boolean", "null"]},
+        }
+        schema = {**request.answer_schema, "properties": properties, "required": []}
+        return await self.ask(again.model_copy(update={"answer_schema": schema}))
 
     async def ask(self, request: JudgeRequest) -> JudgeReply:
         """Ask once. Raises TrustError where nobody allowed it, and JudgeError for any other failure."""

@@ -195,7 +195,10 @@ def _failed(why: str) -> JudgeError:
 def _options(
     request: JudgeRequest, tools: WorkspaceTools, on_error: Callable[[str], None]
 ) -> ClaudeAgentOptions:
-    """What confines the client. tests/e2e/test_judge_claude.py shows on the wire that it does."""
+    """What confines the client; tests/e2e/test_judge_claude.py shows it on the wire.
+
+    Next to the others, `strict_mcp_config`, `skills` and `permission_mode` change nothing that those tests find.
+    """
     from claude_agent_sdk import ClaudeAgentOptions
 
     return ClaudeAgentOptions(

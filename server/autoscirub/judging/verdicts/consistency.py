@@ -35,6 +35,11 @@ _LACKS = re.compile(
     r"|done|available|found|addressed)\b",
     re.IGNORECASE,
 )
+_EXCEPT = re.compile(
+    r"\b(?:without|except|apart from|besides|other than|außer|ohne|sauf|excepté|sans|salvo|excepto|sin|tranne)\b"
+    r"|除|以外",
+    re.IGNORECASE,
+)
 # Recall matters here and precision does not: a wrong hit costs one more question, a miss costs a false pass.
 _NOT_MET = re.compile(
     "|".join(
@@ -46,18 +51,23 @@ _NOT_MET = re.compile(
             r"\b(?:verdict|result|grade|status|outcome|decision|answer)\W{1,3}(?:is )?"
             r"(?:fail(?:ed|ure)?|no|false|rejected|refuted)\b",
             r"\bscore\W{1,3}0\b|\bfail(?:s|ed)?\b|\brefut\w+|\bcontradict\w*|\brejected\b",
-            r"\bno (?:interval|evidence|support)\b",
+            r"\bno (?:interval|evidence|support)\b|\bthere (?:is|are) no\b|\bfalls? short\b|\bviolat\w+",
+            r"(?:\bnot|n['’]t) (?:give|report|state|include|provide|contain|show|address|describe|mention|demonstrat)",
+            r"\b(?:criterion|requirement|hypothesis|claim) is (?:\w+ )?(?:false|wrong|incorrect)\b",
             r"\bno \w+(?: \w+){0,3} (?:is|are|was|were) (?:given|reported|shown|stated)\b",
             _LACKS.pattern,
             # German, French, Spanish, Italian, Portuguese, Dutch, Polish, Russian, Chinese, Japanese
             r"\bnicht (?:\w+ ){0,2}(?:erfüllt|belegt|gestützt|bestätigt|ausreichend)|\bunerfüllt|\bunzureichend",
             r"\b(?:erfüllt|genügt|reicht|stützt|bestätigt|belegt)\b[^.\n]{0,60}\bnicht\b",
+            r"\bnicht (?:\w+ ){0,2}(?:angegeben|enthalten|genannt|vorhanden|berichtet|gezeigt|beschrieben)|\bverfehl",
             r"\bteilweise\b|\bunvollständig|\bfehl(?:t|en)\b|\bwiderleg",
             r"\bne (?:\w+ )?(?:rempli|satisfai|respect|répond|confirm|soutien)\w* pas\b",
             r"\bpartiellement\b|\ben partie\b",
             r"\bn[e'’]\w* ?(?:\w+ ){0,2}pas (?:\w+ ){0,2}(?:satisfait|rempli|soutenu|confirm)",
-            r"\bnon (?:satisfait|rempli)|\bmanque\b|\binsuffisan",
+            r"\bnon (?:satisfait|rempli|conforme)|\bmanque(?:nt)?\b|\binsuffisan|\bdéfaut\b|\binsatisfai",
             r"\bno (?:\w+ ){0,3}(?:cumpl\w*|satisf\w*|respald\w*|apoy\w*|confirm\w*)|\bincumpl\w*",
+            r"\bno se (?:aporta|incluye|indica|da|menciona|presenta|informa|muestra)n?\b",
+            r"\bsin (?:cumplir|satisfacer)\b",
             r"\bfaltan?\b|\binsuficiente|\bparcialmente\b|\bparzialmente\b|\ben parte\b",
             r"\bnon (?:è |viene |risulta )?(?:soddisf\w*|support\w*|conferm\w*)|\bmanca\b|\binsufficiente",
             r"\bnão (?:\w+ ){0,2}(?:satisf\w*|cumpr\w*|atend\w*|apoi\w*)",
@@ -65,7 +75,7 @@ _NOT_MET = re.compile(
             r"\bnie (?:\w+ ){0,2}(?:spełni\w*|potwierdz\w*)|\bbrak(?:uje)?\b",
             r"\bне (?:\w+ ){0,2}(?:выполн\w*|удовлетвор\w*|подтвержд\w*)|отсутству",
             r"(?:不|未|没有?|无法|並非|并非)(?:能|被|完全|充分|得到)*(?:满足|滿足|符合|支持|达到|证实|证明|提供|给出|报告|说明)",
-            r"缺[少乏失]|不充分|部分满足|尚未",
+            r"缺[少乏失]|不充分|不足|部分满足|尚未|无法",
             r"満たし?(?:ていない|ません|ない)|不十分|支持され(?:ない|ません)",
             r"(?:충족|만족|지지)(?:하지|되지|시키지) ?(?:않|못)|부족|누락|لا يستوفي|غير مستوف|مفقود|karşılanm|eksik",
         )
@@ -103,7 +113,8 @@ def open_gap(verdict: CriterionVerdict) -> str:
     """The gap that a verdict leaves open; empty where it says that there is none, whatever else it remarks there."""
     first = _FIRST.split(verdict.evidence_gap.strip(), maxsplit=1)
     rest = first[1] if len(first) > 1 else ""
-    closed = is_none(first[0]) and not _NOT_MET.search(rest) and not re.search(r"\bwithout\b", rest)
+    against = _NOT_MET.search(rest) or _EXCEPT.search(rest) or (rest.strip() and first[0].casefold() == "no")
+    closed = is_none(first[0]) and not against
     return "" if closed else verdict.evidence_gap
 
 
@@ -118,6 +129,8 @@ def mismatches(verdict: CriterionVerdict | HypothesisVerdict) -> Iterator[str]:
     """Each way in which the fields do not fit the flag, or the words seem to say the opposite of it."""
     if verdict.flag is None:
         return
+    if verdict.flag and verdict.confidence == 0:
+        yield "the flag is true, and confidence is 0"
     if isinstance(verdict, CriterionVerdict):
         gap, actions = open_gap(verdict), open_actions(verdict)
         if verdict.satisfied and gap:

@@ -15,40 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from autoscirub.judging.verdicts.other_fields import others_against
 from autoscirub.models import CitedEvidence, CriterionVerdict, HypothesisVerdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from autoscirub.models import AskKind
 
 FLAGS: dict[str, str] = {"criterion": "satisfied", "hypothesis": "supports_hypothesis"}
 """The key of the flag, by kind of question."""
-
-
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
-_FIELDS = _set(
-    "criterion_id reasoning evidence evidence_found evidence_gap required_actions artifact_references confidence "
-    "concerns confirmed"
-)
-_SAYS = _set(
-    "status verdict result outcome decision grade answer score rating met passed pass satisfied satisfies supported "
-    "supports fulfilled compliant conclusion judgment judgement assessment approved accepted success ok"
-)
-"""Words in the name of a field that answers the same question as the flag."""
-_DENIES = _set("failed fail fails unmet unsatisfied rejected refuted violated insufficient")
-"""The same, of one that answers the opposite."""
-_YES = _set(
-    "true yes pass passed passes satisfied met ok supported supports fulfilled 1 complete completed done accepted "
-    "approved verified success valid correct holds confirmed"
-)
-_FAILS = _set(
-    "fail failed fails not_satisfied unsatisfied unmet not_met refuted rejected not_supported not_fulfilled"
-)
-_NO = _FAILS | {"false", "no", "0"}
 _PREVIEW_CHARS = 80
 _MOST_ENTRIES = 200
 
@@ -114,9 +90,8 @@ def entry_of(entry: dict[str, Any], subject: str, kind: AskKind) -> ReplyEntry:
         read.faults.append(
             f"{name} is {_preview(entry[name])}; expected true, false or null, and no other value"
         )
-    for other, value in _others(entry, name):
-        if _otherwise(read.flag, other, value):
-            read.questions.append(f"{name} is {json.dumps(read.flag)}, and {other} says {_preview(value)}")
+    for other, value in others_against(entry, name, read.flag):
+        read.questions.append(f"{name} is {json.dumps(read.flag)}, and {other} says {_preview(value)}")
     evidence, unread = _evidence(entry.get("evidence"))
     # A *no* passes nothing, so it needs no evidence that can be read.
     read.faults += unread if read.flag is True or kind == "hypothesis" else []
@@ -190,39 +165,6 @@ def _evidence(value: Any) -> tuple[list[CitedEvidence], list[str]]:
     if len(items) > _MOST_ENTRIES:
         faults.append(f"evidence has {len(items):,} entries; expected the few things that it rests on")
     return found, faults
-
-
-def _others(entry: dict[str, Any], flag: str) -> Iterator[tuple[str, Any]]:
-    """Every field that is none of a verdict's own, at any depth."""
-    waiting = [(name, value) for name, value in entry.items() if name not in _FIELDS and name != flag]
-    while waiting:
-        name, value = waiting.pop(0)
-        yield name, value
-        items = value if isinstance(value, list) else [value]
-        waiting += [pair for item in items if isinstance(item, dict) for pair in item.items()]
-
-
-def _otherwise(flag: bool | None, name: str, value: Any) -> bool:
-    """Whether another field than the flag says otherwise of the same question."""
-    words = set(re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).casefold()))
-    word = re.sub(r"[\s_-]+", "_", value.strip().casefold()) if isinstance(value, str) else None
-    if not words & (_SAYS | _DENIES):
-        return flag is True and word in _FAILS
-    meant: bool | None = None
-    if isinstance(value, bool):
-        meant = value
-    elif isinstance(value, int | float):
-        meant = False if value < 0.5 else True if value == 1 else None
-    elif word is not None:
-        parts = re.fullmatch(r"(\d{1,6})/(\d{1,6})", word)
-        meant = int(parts[1]) >= int(parts[2]) if parts else True if word in _YES else None
-        if meant is None and (
-            word in _NO or (flag is True and word.count("_") < 3 and not word[:1].isdigit())
-        ):
-            meant = False  # a short word that is no yes
-    if meant is not None and words & _DENIES:
-        meant = not meant
-    return meant is not None and meant is not flag
 
 
 def _texts(entry: dict[str, Any], key: str) -> list[str]:

@@ -23,6 +23,8 @@ _WHOLE = 2
 _ADDRESSES = "addresses the judge, which is no evidence"
 _LINES = re.compile(r"\s*(?:lines?\s+)?([0-9]{1,9})(?:\s*[-–]\s*([0-9]{1,9}))?\s*")
 _KEY = re.compile(r"""\.?([^.\[\]"']+)|\[\s*(-?[0-9]{1,9})\s*\]|\[\s*(?:"([^"]*)"|'([^']*)')\s*\]""")
+_NAMED = re.compile(r"\s*([\w.\[\]]{1,80})\s*[=≈]\s*(\S.*)")
+"""A value that repeats its key: *slope = 0.51*."""
 _NOTHING = object()
 
 
@@ -79,6 +81,8 @@ def _key(files: VisibleFiles, path: str, where: str, value: Any) -> Lookup:
         return Lookup(f"{path} has no key {where!r}; it has {', '.join(keys) or 'none'}")
     if value is None and found is not None:
         return Lookup(f"{path}: {where} needs the value that is there")
+    if isinstance(value, str) and (named := _NAMED.fullmatch(value)) and named[1] in f"results.{where}":
+        value = named[2]
     if not same_value(found, value):
         return Lookup(f"{path}: {where} is {_brief(found)}, not {_brief(value)}")
     return Lookup(_addressing(path, found))

@@ -158,14 +158,14 @@ def sentences(text: str, *, by_line: bool = False, latex: bool = False) -> Itera
 
 def _split(text: str) -> Iterator[str]:
     """The sentences of a paragraph; an abbreviation ends none, so that no negation before it is lost."""
-    begun: list[str] = []
+    parts: list[str] = []
     for part in _SENTENCE.split(text):
-        begun.append(part)
+        parts.append(part)
         if not _ABBREVIATED.search(part[-12:]):
-            yield " ".join(begun)
-            begun = []
-    if begun:
-        yield " ".join(begun)
+            yield " ".join(parts)
+            parts = []
+    if parts:
+        yield " ".join(parts)
 
 
 def _latex_row(line: str) -> str | None:
