@@ -198,7 +198,7 @@ def test_a_command_is_asked_to_repair_with_the_faults_in_the_question(
     backend = command(tmp_path, sys.executable, "-c", script)
     reply = anyio.run(repair_within, backend, question(), JudgeReply(text="?"), "criterion c1: no verdict")
     assert reply.structured["prompt"].startswith("is it so?\n\n")
-    assert "could not be used:\ncriterion c1: no verdict\n" in reply.structured["prompt"]
+    assert "and replied.\ncriterion c1: no verdict" in reply.structured["prompt"]
 
 
 class _Model(BaseHTTPRequestHandler):
@@ -254,7 +254,8 @@ def test_the_page_lists_the_request_s_fields_the_backend_s_members_and_the_grace
     page = (Path(__file__).resolve().parents[2] / "docs" / "judging.md").read_text("utf-8")
     rows = page.split("| in the request |")[1].split("\n\n")[0]
     named = {name for row in rows.splitlines() for name in re.findall(r"`(\w+)`", row.split("|")[1])}
-    assert named == set(JudgeRequest.model_fields)
+    sent = {name for name, field in JudgeRequest.model_fields.items() if not field.exclude}
+    assert named == sent
     assert f"within {GRACE_SECONDS:g} seconds is left behind" in " ".join(page.split())
     assert all(
         f"`{name}`" in page or f"{name}(" in page for name in ("name", "ask", "repair", "settings", "price")

@@ -96,12 +96,8 @@ class ClaudeBackend:
     async def repair(self, request: JudgeRequest, reply: JudgeReply, faults: str) -> JudgeReply:  # noqa: ARG002
         """Ask the question again, with the faults, in a new conversation: none is stored to go on with."""
         again = with_faults(request, faults)
-        # The client holds the model to the schema, and here it may answer with a correction or `confirmed` alone.
-        properties = {
-            **request.answer_schema.get("properties", {}),
-            "confirmed": {"type": ["boolean", "null"]},
-        }
-        schema = {**request.answer_schema, "properties": properties, "required": []}
+        # This client's schema may leave keys out: a correction, or `confirmed` alone, is an answer.
+        schema = {**again.answer_schema, "required": []}
         return await self.ask(again.model_copy(update={"answer_schema": schema}))
 
     async def ask(self, request: JudgeRequest) -> JudgeReply:

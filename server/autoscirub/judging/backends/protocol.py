@@ -81,16 +81,19 @@ def person_of(backend: Backend | None) -> AskedPerson | None:
 
 
 def with_faults(request: JudgeRequest, faults: str) -> JudgeRequest:
-    """The question again, with why the first reply could not be read: a new question, with a new digest.
+    """The question again, with what is asked about the first reply: a new question, with a new digest.
 
-    The first reply itself is not repeated: what it took from the files would come back as our own words.
+    The first reply itself is not repeated: what it took from the files would come back as our own words. The answer
+    may also say whether that reply is `confirmed`.
     """
-    text = (
-        f"{request.prompt}\n\nYou were asked this before, and your reply could not be used:\n{faults}\n"
-        "Answer once more, with the whole verdict and nothing else."
-    )
+    text = f"{request.prompt}\n\nYou were asked this before, and replied.\n{faults}"
     digest = hashlib.sha256(f"{request.prompt_digest}\n{faults}".encode()).hexdigest()
-    return request.model_copy(update={"prompt": text, "prompt_digest": digest})
+    schema = request.answer_schema
+    if properties := schema.get("properties"):
+        # Null where it does not apply: a strict schema must require every key.
+        properties = {**properties, "confirmed": {"type": ["boolean", "null"]}}
+        schema = {**schema, "properties": properties, "required": list(properties)}
+    return request.model_copy(update={"prompt": text, "prompt_digest": digest, "answer_schema": schema})
 
 
 def keep_so_far(text: str) -> None:

@@ -83,7 +83,7 @@ def question_back(checked: CheckedVerdict, subject: str, kind: AskKind) -> str:
     listed = "\n".join(f"- {point}" for point in (*checked.faults, *checked.questions))
     own = {"criterion_id": subject, "confirmed": True} if kind == "criterion" else {"confirmed": True}
     return (
-        f"Your verdict cannot be used as it is:\n{listed}\n"
+        f"Your verdict ({name}: {json.dumps(checked.verdict.flag)}) cannot be used as it is:\n{listed}\n"
         "Look at these points again. Then send one JSON object and nothing else: either the fields that you correct "
         f"(evidence as a list of path, at, value and shows; {name} as true, false or null), or, where your verdict "
         f"stands and its evidence needs no correction, {json.dumps(own, ensure_ascii=False)} (false where it does not "
