@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import lazy_loader
 import pytest
 
 from autoscirub.errors import SandboxError
@@ -290,6 +291,8 @@ def test_an_ordinary_user_gets_the_same_in_a_user_namespace(tmp_path: Path) -> N
     copied = Path("/tmp") / f"sandbox-as-user-{os.getpid()}"
     try:
         shutil.copytree(SERVER / "autoscirub" / "sandbox", copied / "autoscirub" / "sandbox")
+        # What the package needs of others is not where the system's Python looks.
+        shutil.copytree(Path(lazy_loader.__file__).parent, copied / "lazy_loader")
         for name in ("errors.py", "programs.py"):
             shutil.copy(SERVER / "autoscirub" / name, copied / "autoscirub")
         words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", python, "-c", _AS_USER]

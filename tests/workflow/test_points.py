@@ -199,7 +199,13 @@ def test_a_value_that_moved_stands_at_its_key_in_the_results(runnable, write_res
     assert "0.51 before, 0.5 after" in annotations[0].message
     assert {point.decision.answer for point in annotations} == {Answer.DOES_NOT_HOLD}
     assert annotations[0].decision.evidence == [
-        Evidence(path="results/results.json", key="slope", value=0.51, note="moved: 0.51 before, 0.5 after")
+        Evidence(
+            path="results/results.json",
+            key="slope",
+            value=0.51,
+            note="moved: 0.51 before, 0.5 after",
+            status="moved",
+        )
     ]
 
 
