@@ -227,6 +227,11 @@ def test_nobody_is_asked_where_the_judge_is_not_trusted(ask: Asking) -> None:
 # What it must not get
 
 
+def served(model: ScriptedModel) -> bool:
+    """Whether the user's own MCP server was offered."""
+    return any(tool.namespace == "mcp__bare" or tool.name == "tool_search" for tool in model.last.tools)
+
+
 def test_nothing_of_the_user_s_own_but_the_provider_reaches_the_judge(ask: Asking) -> None:
     box, ran = ask.box, ask.box.home / "ran"
     note = f"echo hook >> {ran}"
@@ -247,12 +252,15 @@ def test_nothing_of_the_user_s_own_but_the_provider_reaches_the_judge(ask: Askin
     (box.work / ".codex").mkdir()
     (box.work / ".codex" / "config.toml").write_text(f'developer_instructions = "{CANARY}-project"\n')
     # All of it is alive: the client as a user runs it has it.
-    with ScriptedModel(lambda _: Say("Yes."), box.listen()) as model:
-        client.ask(model, "$shouting", plugins=True)
+    for _ in range(4):  # on a busy machine the client may ask before its servers have answered
+        with ScriptedModel(lambda _: Say("Yes."), box.listen()) as model:
+            client.ask(model, "$shouting", plugins=True)
+        if served(model):
+            break
     assert {f"{CANARY}-{part}" for part in ("notes", "skill", "shouting", "memory")} <= set(
         sent(model).replace("\\n", " ").replace('"', " ").split()
     )
-    assert any(tool.namespace == "mcp__bare" or tool.name == "tool_search" for tool in model.last.tools)
+    assert served(model)
     assert ran.exists()
     ran.unlink()
     before = (client.home / "config.toml").read_text()
