@@ -247,9 +247,8 @@ FOREIGN = {
     "checks/artifacts/images.py": "Pillow",
     "checks/artifacts/data.py": "the standard library's csv",
     "store/git.py": "GitPython",
-    # The record and the checks on verdicts are about to be replaced.
+    # The record is about to be replaced.
     "workflow/audit/": "notices of the history are text",
-    "judging/verdicts/evidence_checks.py": "citations are read out of a judge's prose",
     # What these attacks are after is that a notice says it.
     "setup/selftest/state.py": "it tests notices",
 }
