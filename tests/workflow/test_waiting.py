@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from autoscirub.checks.criteria import CAPPED, ERROR, LOOKUP_ONLY, NOT_ASKED, WAITING
-from autoscirub.errors import CheckError
+from autoscirub.errors import CheckError, TamperedError
 from autoscirub.models import Answer, CriterionResult, DecidedBy, Decision, VerificationReport, now
 from autoscirub.workflow import check
-from autoscirub.workflow.locks import freeze
+from autoscirub.workflow.locks import freeze, scope
 from autoscirub.workflow.next_call import call_after
 from autoscirub.workflow.rounds import plan_round, round_step, run_rounds, unjudged, wait_of
 from autoscirub.workflow.rounds.rules import LoopState, ending_of
@@ -190,6 +190,16 @@ def test_every_surface_says_who_must_do_what(worded: Any, settings: str, words: 
         assert ran.ended is None
         assert words in ran.waiting
         assert ran.next.startswith(command)
+
+
+def test_a_change_to_a_person_after_the_freeze_is_a_change_of_scope(worded: Any) -> None:
+    project = worded("")
+    (project / "autoscirub.toml").write_text('[judge]\nbackend = "person"\n')
+    with pytest.raises(TamperedError, match="judge.backend"):
+        check(project)
+    changed = scope(project, reason="Ada reads it", by="terminal")
+    assert changed.change.settings == ["judge.backend"]
+    assert "READ waits for a person's verdict" in check(project).waiting
 
 
 def test_a_judge_that_fails_is_not_waited_for_but_asked_again(study: Any, oracle: Any) -> None:

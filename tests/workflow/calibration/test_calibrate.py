@@ -372,7 +372,7 @@ def test_asks_of_a_calibration_are_of_their_own_kind_and_count_for_nothing_else(
     assert {(line["kind"], line["round"], line["cost_usd"]) for line in lines} == {
         ("calibration", None, 0.01)
     }
-    assert [line["ask"] for line in lines if line["subject"] == "case good"] == [1, 2]
+    assert sorted(line["ask"] for line in lines if line["subject"] == "case good") == [1, 2]  # asked at once
     checked = check(project)
     assert checked.report.criteria[0].status == "satisfied"
     basis = audit(project).basis
