@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from autoscirub.judging.verdicts.consistency import limits, mismatches
+from autoscirub.judging.verdicts.consistency import limits, mismatches, open_actions, open_gap
 from autoscirub.judging.verdicts.entries import FLAGS, ReplyEntry, entry_of, with_published
 from autoscirub.judging.verdicts.evidence import look_up
 from autoscirub.judging.verdicts.replies import HYPOTHESIS_SUBJECT, read_answer, verdict_objects
@@ -139,7 +139,8 @@ def settle(
         return SettledVerdict(checked.verdict, problems=unsettled, remarks=checked.remarks)
     sent = checked.verdict.flag is False and FLAGS[kind] in fields
     # Sent again, a *no* passes nothing, and needs no further word. A condition around a yes takes it back.
-    settled = (confirmed is True and not limits(prose)) or (sent and kind == "criterion")
+    confirms = confirmed is True and not limits(prose) and not _brings_more(first, entry)
+    settled = confirms or (sent and kind == "criterion")
     open_ = [] if settled else checked.questions
     if confirmed is False and not (sent and first.flag is not False):
         open_ = [*open_, "asked again, the judge does not confirm it"]
@@ -151,6 +152,18 @@ def settle(
         remarks=[*checked.remarks, *(checked.questions if not open_ else [])],
         confirmed=confirmed,
     )
+
+
+def _brings_more(first: ReplyEntry, entry: ReplyEntry) -> bool:
+    """Whether the answer brings against a *yes* what nobody asked about: `confirmed` beside it clears none of that."""
+    if entry.flag is not True:
+        return False
+    if set(entry.questions) - set(first.questions):  # another field that says otherwise
+        return True
+    now, before = entry.verdict, first.verdict
+    if not isinstance(now, CriterionVerdict) or not isinstance(before, CriterionVerdict):
+        return False
+    return bool({open_gap(now), *open_actions(now)} - {open_gap(before), *open_actions(before), ""})
 
 
 def _copied(files: VisibleFiles, verdict: CriterionVerdict | HypothesisVerdict) -> str | None:
