@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.judging.judges import question as question_of
+from tests.judging.openai_judge import KEY
 from tests.judging.ordinary import lay_down
 
 from autoscirub.judging.tools import WorkspaceTools
@@ -94,3 +95,26 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 def tools(root: Path) -> WorkspaceTools:
     return WorkspaceTools(root)
+
+
+@pytest.fixture
+def plain_openai_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Retries of the client library that take no time, and no proxy or CA from outside."""
+    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
+    for name in (
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "ALL_PROXY",
+        "NO_PROXY",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+        "REQUESTS_CA_BUNDLE",
+    ):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+
+
+@pytest.fixture
+def key(monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("JUDGE_KEY", KEY)
+    return "JUDGE_KEY"
